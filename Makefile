@@ -1,0 +1,35 @@
+# Roost. `make run` starts the host, `make test` runs every check. Both set up what is missing first.
+
+# Our tools go before the machine's; the toolchain is found even where no login shell has run.
+export PATH := $(CURDIR)/.tools/bin:$(PATH):$(HOME)/.cargo/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench setup fmt clean
+
+help:
+	@echo "make run    build and start the host; ARGS=\"--port 0\" is passed on to 'roost up'"
+	@echo "make test   every check, as CI runs them"
+	@echo "make bench  measure starts, calls and memory"
+	@echo "make setup  fetch the tools that the tests need into .tools/"
+	@echo "make fmt    format the Rust code"
+	@echo "make clean  remove what was built and fetched"
+
+run:
+	@scripts/setup.sh run
+	@exec scripts/run.sh $(ARGS)
+
+test: setup
+	@cargo xtask ci
+
+bench: setup
+	@cargo run --release --package roost-tests --bin bench -- $(ARGS)
+
+setup:
+	@scripts/setup.sh test
+
+fmt:
+	@cargo fmt --all
+
+clean:
+	@cargo clean
+	@rm -rf .tools

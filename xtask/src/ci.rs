@@ -1,0 +1,155 @@
+//! Every check of the repository, in order, ending at the first that fails.
+//!
+//! `make test` and CI run the same list. All steps share one target folder and one set of flags, so that no
+//! step rebuilds what another has built.
+
+use crate::{repository::Repository, tidy};
+use anyhow::{Context as _, Result, bail};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
+
+/// Where the tests of the Python runner are.
+const PYTHON_TESTS: &str = "runners/python/tests";
+
+/// The steps, cheapest first.
+const STEPS: &[Step] = &[
+    Step { name: "fmt", run: fmt },
+    Step { name: "tidy", run: tidy_checks },
+    Step { name: "clippy", run: clippy },
+    Step { name: "python", run: python },
+    Step { name: "test", run: test },
+    Step { name: "docs", run: docs },
+    Step { name: "deny", run: deny },
+];
+
+struct Step {
+    name: &'static str,
+    run: fn(&Path) -> Result<Ended>,
+}
+
+/// How a step ended that found nothing wrong.
+enum Ended {
+    Passed,
+    /// It could not run here; the text says why.
+    Skipped(String),
+}
+
+/// Runs every step.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let start = Instant::now();
+    let mut skipped = Vec::new();
+    for (number, step) in STEPS.iter().enumerate() {
+        println!("==> {}", step.name);
+        let step_start = Instant::now();
+        let ended = (step.run)(root);
+        let seconds = step_start.elapsed().as_secs_f64();
+        match ended {
+            Ok(Ended::Passed) => println!("    {} passed in {seconds:.1} s", step.name),
+            Ok(Ended::Skipped(why)) => {
+                println!("    {} skipped: {why}", step.name);
+                skipped.push(step.name);
+            }
+            Err(error) => {
+                println!("    {} failed after {seconds:.1} s", step.name);
+                let place = format!("step {} of {}", number + 1, STEPS.len());
+                return Err(error.context(format!("ci: {} failed, {place}", step.name)));
+            }
+        }
+    }
+    println!("{}", summary(STEPS.len(), &skipped, start.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+fn summary(steps: usize, skipped: &[&str], seconds: f64) -> String {
+    let passed = steps - skipped.len();
+    match skipped {
+        [] => format!("ci: all {steps} steps passed in {seconds:.1} s"),
+        names => format!("ci: {passed} steps passed, skipped {}, in {seconds:.1} s", names.join(", ")),
+    }
+}
+
+fn fmt(root: &Path) -> Result<Ended> {
+    check(root, "cargo", &["fmt", "--all", "--check"])
+}
+
+fn tidy_checks(root: &Path) -> Result<Ended> {
+    tidy::run(&Repository::read(root)?)?;
+    Ok(Ended::Passed)
+}
+
+fn clippy(root: &Path) -> Result<Ended> {
+    check(root, "cargo", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+}
+
+fn python(root: &Path) -> Result<Ended> {
+    if !root.join(PYTHON_TESTS).is_dir() {
+        return Ok(Ended::Skipped(format!("there is no {PYTHON_TESTS}")));
+    }
+    // Without -B the run would leave bytecode beside the sources that the runtime embeds.
+    check(root, "python3", &["-B", "-m", "unittest", "discover", "-s", PYTHON_TESTS])
+}
+
+fn test(root: &Path) -> Result<Ended> {
+    if !is_installed(root, "nextest") {
+        return check(root, "cargo", &["test", "--workspace", "--quiet"]);
+    }
+    check(root, "cargo", &["nextest", "run", "--workspace", "--cargo-quiet", "--status-level", "fail"])?;
+    // The other runner does not know examples in documentation.
+    check(root, "cargo", &["test", "--workspace", "--doc", "--quiet"])
+}
+
+fn docs(root: &Path) -> Result<Ended> {
+    let mut command = command(root, "cargo", &["doc", "--workspace", "--no-deps", "--quiet"]);
+    finish(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn deny(root: &Path) -> Result<Ended> {
+    if !is_installed(root, "deny") {
+        return Ok(Ended::Skipped("cargo-deny is not installed, so licences were not checked".to_owned()));
+    }
+    // Advisories need a download that not every machine can reach.
+    check(root, "cargo", &["deny", "check", "bans", "licenses", "sources"])
+}
+
+/// True when cargo has this subcommand here.
+fn is_installed(root: &Path, subcommand: &str) -> bool {
+    let mut probe = command(root, "cargo", &[subcommand, "--version"]);
+    probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+fn check(root: &Path, program: &str, arguments: &[&str]) -> Result<Ended> {
+    finish(&mut command(root, program, arguments))
+}
+
+fn command(root: &Path, program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root).stdin(Stdio::null());
+    command
+}
+
+fn finish(command: &mut Command) -> Result<Ended> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().with_context(|| format!("start {program}"))?;
+    if !status.success() {
+        let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+        bail!("`{program} {}` ended with {status}", arguments.join(" "));
+    }
+    Ok(Ended::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+
+    #[test]
+    fn the_summary_names_what_was_skipped() {
+        assert_eq!(summary(7, &[], 12.34), "ci: all 7 steps passed in 12.3 s");
+        assert_eq!(
+            summary(7, &["python", "deny"], 5.0),
+            "ci: 5 steps passed, skipped python, deny, in 5.0 s"
+        );
+    }
+}
