@@ -1,0 +1,235 @@
+//! Names and digests that were checked. A value of one of these types has the form its doc line states.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// An agent's name: 1 to 64 letters, digits, `_` or `-`, so that every model accepts it as a tool name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentName(String);
+
+/// The text is not an agent name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a tool name: use 1 to 64 letters, digits, `_` or `-`")]
+pub struct InvalidAgentName(String);
+
+impl AgentName {
+    /// Longest name that OpenAI-style providers take.
+    pub const CHARACTERS_MAX: usize = 64;
+
+    /// Checks the form.
+    pub fn parse(text: &str) -> Result<Self, InvalidAgentName> {
+        let fits = (1..=Self::CHARACTERS_MAX).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidAgentName(text.chars().take(80).collect())) }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for AgentName {
+    type Error = InvalidAgentName;
+    fn try_from(text: String) -> Result<Self, InvalidAgentName> {
+        Self::parse(&text)
+    }
+}
+
+impl From<AgentName> for String {
+    fn from(name: AgentName) -> String {
+        name.0
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// SHA-256 of some bytes; written as 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+/// The text is not a digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not 64 hexadecimal digits")]
+pub struct InvalidDigest;
+
+impl Digest {
+    /// The digest of these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Reads the written form.
+    pub fn parse(text: &str) -> Result<Self, InvalidDigest> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).map_err(|_| InvalidDigest)?;
+        Ok(Self(bytes))
+    }
+
+    /// The first 12 digits, for people and log lines.
+    #[must_use]
+    pub fn short(&self) -> String {
+        hex::encode(&self.0[..6])
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = InvalidDigest;
+    fn try_from(text: String) -> Result<Self, InvalidDigest> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> String {
+        digest.to_string()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&hex::encode(self.0))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Digest({})", self.short())
+    }
+}
+
+/// Whose memory a call uses: 1 to 64 letters, digits, `_` or `-`, so that it is one safe path component.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct UserGuid(String);
+
+/// The text is not a user guid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a user guid is 1 to 64 letters, digits, `_` or `-`")]
+pub struct InvalidUserGuid;
+
+impl UserGuid {
+    /// Checks the form. The default guid of the RAPP kernels, which is no valid UUID, passes.
+    pub fn parse(text: &str) -> Result<Self, InvalidUserGuid> {
+        AgentName::parse(text).map(|name| Self(name.0)).map_err(|_| InvalidUserGuid)
+    }
+
+    /// The guid as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// True for the guid that means "nobody in particular": shared memory.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.0 == crate::DEFAULT_USER_GUID
+    }
+}
+
+impl TryFrom<String> for UserGuid {
+    type Error = InvalidUserGuid;
+    fn try_from(text: String) -> Result<Self, InvalidUserGuid> {
+        Self::parse(&text)
+    }
+}
+
+impl From<UserGuid> for String {
+    fn from(guid: UserGuid) -> String {
+        guid.0
+    }
+}
+
+/// The language an agent file is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// `*_agent.py`.
+    Python,
+    /// `*Agent.ts`, `*Agent.js`, `*_agent.ts`, `*_agent.js`.
+    TypeScript,
+}
+
+impl Language {
+    /// The language a file name announces, if it is an agent's file name at all.
+    #[must_use]
+    pub fn of_file_name(name: &str) -> Option<Self> {
+        let (stem, extension) = name.rsplit_once('.')?;
+        let agent_stem = |suffix: &str| stem.len() > suffix.len() && stem.ends_with(suffix);
+        match extension {
+            "py" if agent_stem("_agent") && stem != "basic_agent" => Some(Self::Python),
+            "ts" | "js" if stem != "BasicAgent" && (agent_stem("Agent") || agent_stem("_agent")) => {
+                Some(Self::TypeScript)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AgentName, Digest, Language, UserGuid};
+    use proptest::prelude::*;
+
+    #[test]
+    fn agent_names_are_tool_names() {
+        for good in ["Weather", "a", "my-agent_2", &"x".repeat(64)] {
+            assert!(AgentName::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "two words", "ünïcode", "a/b", "a.b", &"x".repeat(65)] {
+            assert!(AgentName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_default_guid_is_accepted_and_traversal_is_not() {
+        assert!(UserGuid::parse(crate::DEFAULT_USER_GUID).unwrap().is_default());
+        for bad in ["..", "../x", "a/b", "", "a\0b", "x y"] {
+            assert!(UserGuid::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn file_names_tell_the_language() {
+        let python = Some(Language::Python);
+        let typescript = Some(Language::TypeScript);
+        for (name, language) in [
+            ("weather_agent.py", python),
+            ("basic_agent.py", None),
+            ("_agent.py", None),
+            ("weather.py", None),
+            ("ShellAgent.ts", typescript),
+            ("ShellAgent.js", typescript),
+            ("shell_agent.js", typescript),
+            ("BasicAgent.ts", None),
+            ("types.ts", None),
+            ("x_agent.py.bak", None),
+        ] {
+            assert_eq!(Language::of_file_name(name), language, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_digest_reads_back_as_written(bytes: Vec<u8>) {
+            let digest = Digest::of(&bytes);
+            prop_assert_eq!(Digest::parse(&digest.to_string()), Ok(digest));
+        }
+
+        #[test]
+        fn no_text_makes_a_guid_that_leaves_its_folder(text: String) {
+            if let Ok(guid) = UserGuid::parse(&text) {
+                prop_assert!(!guid.as_str().contains(['/', '\\', '.', '\0']));
+            }
+        }
+    }
+}

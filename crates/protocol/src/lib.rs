@@ -1,0 +1,27 @@
+//! Shapes that cross a boundary: what the host, its workers, its clients and its files say to each other.
+//!
+//! No IO, no clock, no tasks. Whatever is parsed here is data from outside; a value of one of these types is
+//! well formed, not yet allowed.
+
+mod reason; // why something is not "works"
+mod ids; // names and digests that were checked
+mod dependencies; // packages a file needs
+mod limits; // what one worker may use
+mod worker; // frames between the host and a worker
+mod host_call; // what an agent asks of the host
+mod perform; // one call of an agent and its receipt
+mod listing; // agents as every surface lists them
+
+pub use self::{
+    dependencies::Dependencies,
+    host_call::{HostCall, HostCallReply},
+    ids::{AgentName, Digest, InvalidAgentName, InvalidDigest, InvalidUserGuid, Language, UserGuid},
+    limits::Limits,
+    listing::{AgentListing, AgentState, Serving},
+    perform::{CallOutcome, Enforcement, Performed, Receipt, WorkerUse},
+    reason::{Failure, Reason},
+    worker::{AgentDescription, ClassFailure, FRAME_BYTES_MAX, FromWorker, PerformFrame, Start, ToWorker},
+};
+
+/// The identity every RAPP kernel uses when a caller names none. Not valid hexadecimal on purpose.
+pub const DEFAULT_USER_GUID: &str = "c0p110t0-aaaa-bbbb-cccc-123456789abc";

@@ -1,0 +1,215 @@
+//! The closed list of reasons: every state that is not "works" carries one of these codes.
+//!
+//! A code is stable; the sentence and the next step may be reworded. A failure adds what was seen.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal, $sentence:literal, $next:literal;)+) => {
+        /// Why something does not work. Codes never change their meaning.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Reason {
+            $($(#[doc = $doc])+ #[serde(rename = $code)] $variant,)+
+        }
+
+        impl Reason {
+            /// Every reason, in the order of the documentation.
+            pub const ALL: &[Reason] = &[$(Reason::$variant,)+];
+
+            /// The stable code, as it stands in JSON and in the documentation.
+            #[must_use]
+            pub fn code(self) -> &'static str {
+                match self { $(Reason::$variant => $code,)+ }
+            }
+
+            /// One sentence for a person.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Reason::$variant => $sentence,)+ }
+            }
+
+            /// What to do about it, when the failure itself names nothing better.
+            #[must_use]
+            pub fn next(self) -> &'static str {
+                match self { $(Reason::$variant => $next,)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The file's name cannot be an agent's.
+    InvalidFileName = "invalid_file_name", "The file name has characters an agent file cannot have.",
+        "rename the file using letters, digits, `_`, `-` and `.` only";
+    /// A directory, FIFO, socket or device stands where a file should.
+    NotAFile = "not_a_file", "This is not a regular file.", "replace it with a file, or move it out of the agents folder";
+    /// A symbolic link leads out of the agents folder.
+    SymlinkOutside = "symlink_outside", "The link points outside the agents folder.", "copy the file into the agents folder";
+    /// The operating system refused to read the file.
+    Unreadable = "unreadable", "The file cannot be read.", "check that the file exists and that you may read it";
+    /// The file is larger than any agent may be.
+    FileTooLarge = "file_too_large", "The file is larger than an agent may be.", "move data out of the source into a file of its own";
+    /// The bytes are not text in the encoding they claim.
+    WrongEncoding = "wrong_encoding", "The file is not text in the encoding it claims.", "save the file as UTF-8";
+    /// A NUL byte in the source.
+    NulByte = "nul_byte", "The source has a NUL byte.", "save the file as plain UTF-8 text";
+    /// The source does not parse.
+    SyntaxError = "syntax_error", "The source does not parse.", "fix the line that is named";
+    /// The source needs a newer language version than the runtime here.
+    UnsupportedSyntax = "unsupported_syntax", "The source needs a newer Python than the one found.", "install a newer Python; `roost doctor` shows which one is used";
+    /// No class with `perform` in the file.
+    NoAgent = "no_agent", "The file defines no agent.", "define a class with `name`, `metadata` and `perform`, or see `roost new agent`";
+    /// Loading the file raised.
+    ImportFailed = "import_failed", "The file raised an error while it was loaded.", "fix the line that is named";
+    /// Loading the file needs a module that is not there.
+    MissingModule = "missing_module", "The file imports a module that is not installed.", "declare the package in a PEP 723 block or a `# requires:` comment";
+    /// The file ended the process while it was loaded.
+    ExitAtImport = "exit_at_import", "The file called exit while it was loaded.", "move the call below `if __name__ == \"__main__\":`";
+    /// Loading did not finish in time.
+    LoadTimeout = "load_timeout", "The file did not finish loading in time.", "move slow work from the module level into `perform`";
+    /// The worker died while loading.
+    LoadCrashed = "load_crashed", "The process died while the file was loaded.", "see the agent's log";
+    /// The class raised in its constructor.
+    ConstructorFailed = "constructor_failed", "The agent's constructor raised an error.", "fix the constructor; it must work without arguments";
+    /// The agent's name cannot be a tool name.
+    InvalidName = "invalid_name", "The agent's name is not a tool name.", "use letters, digits, `_` and `-` only, at most 64 of them";
+    /// The metadata is not an object.
+    InvalidMetadata = "invalid_metadata", "The agent's metadata is not an object.", "set `metadata` to a dict with `name`, `description` and `parameters`";
+    /// The metadata cannot be written as JSON.
+    MetadataNotJson = "metadata_not_json", "The agent's metadata cannot be written as JSON.", "use only text, numbers, booleans, None, lists and dicts, without cycles";
+    /// The parameter schema is not one a model can use.
+    InvalidSchema = "invalid_schema", "The agent's parameters are not a JSON schema of an object.", "use `{\"type\": \"object\", \"properties\": {…}}`";
+    /// Another agent holds the name.
+    Shadowed = "shadowed", "Another agent already has this name.", "rename one of the two agents";
+    /// A person switched the agent off.
+    Disabled = "disabled", "The agent is switched off in the settings.", "remove `enabled = false` from its section in roost.toml";
+    /// No program to run this language.
+    RuntimeMissing = "runtime_missing", "No runtime for this language was found.", "see `roost doctor`";
+    /// The declared dependencies cannot be read.
+    DependencyInvalid = "dependency_invalid", "The declared dependencies are not valid.", "fix the PEP 723 block or the `# requires:` comment";
+    /// The environment for the dependencies could not be made.
+    DependencyUnavailable = "dependency_unavailable", "The packages this agent needs could not be installed.", "connect to the network once and run `roost agents --refresh`";
+
+    /// No agent of that name.
+    UnknownAgent = "unknown_agent", "No agent has this name.", "see `roost agents`";
+    /// The arguments do not fit the agent.
+    BadArguments = "bad_arguments", "The arguments do not fit the agent's parameters.", "see the agent's `--help`";
+    /// `perform` raised.
+    AgentRaised = "agent_raised", "The agent raised an error.", "see the agent's log";
+    /// `perform` ended the process.
+    AgentExited = "agent_exited", "The agent ended its own process.", "see the agent's log";
+    /// The worker was killed by a fault.
+    AgentCrashed = "agent_crashed", "The agent's process crashed.", "see the agent's log";
+    /// The call took longer than allowed.
+    TimeLimit = "time_limit", "The call took longer than allowed.", "raise `wall_seconds` for this agent in roost.toml";
+    /// The call used more CPU time than allowed.
+    CpuLimit = "cpu_limit", "The call used more CPU time than allowed.", "raise `cpu_seconds` for this agent in roost.toml";
+    /// The worker used more memory than allowed.
+    MemoryLimit = "memory_limit", "The agent used more memory than allowed.", "raise `memory_mb` for this agent in roost.toml";
+    /// The agent printed more than allowed.
+    OutputLimit = "output_limit", "The agent printed more than allowed.", "raise `output_mb` for this agent in roost.toml";
+    /// The result is larger than allowed.
+    ResultTooLarge = "result_too_large", "The agent's result is larger than allowed.", "return less, or write a file";
+    /// The worker said something that is not in the protocol.
+    ProtocolViolation = "protocol_violation", "The agent's process broke the protocol.", "see the agent's log";
+    /// The caller left.
+    Cancelled = "cancelled", "The call was cancelled.", "call again";
+    /// Too many calls of one agent wait.
+    Busy = "busy", "Too many calls of this agent are waiting.", "call again later";
+    /// Nothing to answer a model call.
+    ModelUnavailable = "model_unavailable", "No model is set up, so the agent's model call cannot be answered.", "this version of Roost has no model connection yet";
+    /// A host call that does not exist.
+    UnknownHostCall = "unknown_host_call", "The host has no such call.", "see docs/agent-protocol.md";
+    /// The worker could not be started.
+    StartFailed = "start_failed", "The agent's process could not be started.", "see `roost doctor`";
+
+    /// The settings file is not valid.
+    InvalidSettings = "invalid_settings", "The settings file is not valid.", "fix the line that is named in roost.toml";
+    /// The home folder cannot be used.
+    HomeUnusable = "home_unusable", "The home folder cannot be used.", "choose another with --home or ROOST_HOME";
+    /// The port is taken.
+    PortInUse = "port_in_use", "The port is already in use.", "choose another with --port, or `--port 0` for a free one";
+    /// A running host did not answer.
+    HostUnreachable = "host_unreachable", "The running host did not answer.", "stop it and start it again with `roost up`";
+    /// The target of a write exists.
+    AlreadyExists = "already_exists", "There is already a file of that name.", "choose another name, or remove the file first";
+    /// The caller is a web page that was not allowed.
+    ForeignOrigin = "foreign_origin", "A web page from another origin may not use this host.", "call from a program, or from the host's own page";
+    /// The request names another host.
+    ForeignHost = "foreign_host", "The request's Host header does not name this machine.", "use http://127.0.0.1 or http://localhost";
+    /// No such route.
+    UnknownRoute = "unknown_route", "There is nothing at this address.", "see docs/http-api.md";
+    /// The route exists, the method does not.
+    MethodNotAllowed = "method_not_allowed", "This address does not take that method.", "see docs/http-api.md";
+    /// The request body is not what the route takes.
+    BadRequest = "bad_request", "The request is not what this address takes.", "see docs/http-api.md";
+    /// The command line is not what the verb takes.
+    WrongUse = "wrong_use", "The command was not used as it is meant.", "see the command's --help";
+    /// Something the host did not expect.
+    Internal = "internal", "The host met something it did not expect.", "see the host's log";
+}
+
+/// A reason together with what was seen: the one shape of every "does not work" on every surface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The code from the closed list.
+    pub reason: Reason,
+    /// What was seen, in one line.
+    pub message: String,
+    /// The line of the source it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The next step; the reason's own when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+impl Failure {
+    /// A failure with what was seen and the reason's own next step.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), line: None, next: None }
+    }
+
+    /// A failure that the reason's sentence already says in full.
+    #[must_use]
+    pub fn plain(reason: Reason) -> Self {
+        Self::new(reason, reason.sentence())
+    }
+
+    /// The same failure, about one line of the source.
+    #[must_use]
+    pub fn at_line(mut self, line: u32) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same failure with a better next step than the reason's own.
+    #[must_use]
+    pub fn with_next(mut self, next: impl Into<String>) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn next_step(&self) -> &str {
+        self.next.as_deref().unwrap_or_else(|| self.reason.next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reason;
+
+    #[test]
+    fn every_reason_has_its_own_code_a_sentence_and_a_next_step() {
+        let mut codes = std::collections::HashSet::new();
+        for reason in Reason::ALL {
+            assert!(codes.insert(reason.code()), "{} stands twice", reason.code());
+            assert!(reason.sentence().ends_with('.'), "{} has no sentence", reason.code());
+            assert!(!reason.next().is_empty(), "{} has no next step", reason.code());
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.code());
+        }
+    }
+}
