@@ -1,0 +1,45 @@
+//! Agent files on disk: reading, checking and remembering them.
+//!
+//! Starts nothing. What a file says about itself statically is found here; whether it loads and answers is
+//! `runtime`'s business. Every byte that comes in is untrusted: no input makes a function here panic, block or
+//! read without a limit.
+
+mod stamp; // what tells one state of a file from the next
+mod agent_file; // one file, read once
+mod folder; // the files of the agents folder
+mod python_source; // what Python text says without being run
+mod dependencies; // the packages a file needs
+mod manifest; // the rules of `__manifest__`
+mod validate; // everything that can be refused without running
+mod contract; // the registry's contract tests that run nothing
+mod atomic_file; // old content or new, never half
+mod descriptions; // what files said about themselves
+
+pub use self::{
+    agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},
+    contract::{
+        ContractCheck, has_docstring, has_manifest, manifest_fields, name_format, no_hardcoded_secrets,
+    },
+    dependencies::{declared_dependencies, dependencies},
+    descriptions::{Described, Description, Descriptions},
+    folder::{AgentsFolder, Content, ENTRIES_MAX, Found},
+    python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
+    stamp::{Seen, Stamp},
+    validate::{Validation, ValidationError, validate_agent_file},
+};
+
+use std::path::PathBuf;
+
+/// What goes wrong with the cache. Everything that is wrong with an agent file is a `Failure` instead.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The cache could not be written; what is on disk is still the last complete state.
+    #[error("write {}", path.display())]
+    Write {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
