@@ -1,0 +1,34 @@
+//! Runs agents: a process per agent file, its limits, its logs, its end.
+//!
+//! Decides no rights and knows no catalog: it is given a program and runs it. Everything about one language is in
+//! that language's module; everything about the kernel is in `sandbox`, `cgroup`, `limits` and `process`.
+
+mod agent; // what can be asked of an agent
+mod runtime; // the door: settings in, agents out
+mod workers; // the pool
+mod worker; // one running worker
+mod languages; // starting a worker in any language
+mod python; // interpreters, environments, zygotes
+mod zygote; // the host's side of a zygote
+mod typescript; // conversion and engines
+mod runners; // the guest side, embedded
+mod programs; // programs found on this machine
+mod connection; // sockets and pipes between host and worker
+mod frame; // frames on a socket
+mod log; // what agents print
+mod limits; // what a worker may use
+mod cgroup; // limits of whole process trees
+mod process; // starting and ending processes
+mod exit; // how a process ended
+mod sandbox; // what the kernel enforces
+
+pub use self::{
+    agent::{Afterwards, Agent, Call, Done, HostCalls, Loaded, Program, Usage},
+    process::{Ran, find_program, run},
+    programs::Surface,
+    python::{Interpreter, PythonVersion},
+    runtime::{Runtime, RuntimeSettings, check_typescript, runners_digest},
+    sandbox::landlock_abi,
+    typescript::{Engine, EngineKind},
+    workers::PoolSettings,
+};

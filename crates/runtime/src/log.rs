@@ -1,0 +1,168 @@
+//! What agents print: one rotated file per agent file, and a count that stops floods.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::{io::AsyncReadExt as _, net::unix::pipe, sync::Notify};
+
+/// A log rotates at this size: enough to understand a failure, small enough for hundreds of agents.
+const LOG_BYTES_MAX: u64 = 1 << 20;
+
+/// Older files kept beside the current one.
+const LOGS_KEPT: usize = 2;
+
+/// All agents' logs; clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct Logs {
+    folder: Arc<Path>,
+    open: Arc<Mutex<HashMap<String, Arc<Mutex<Log>>>>>,
+}
+
+impl Logs {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder: folder.into(), open: Arc::default() }
+    }
+
+    /// Where the log of an agent file is.
+    pub(crate) fn path(&self, file: &Path) -> PathBuf {
+        self.folder.join(format!("{}.log", file.file_name().unwrap_or_default().to_string_lossy()))
+    }
+
+    /// Copies everything from the pipe into the file's log until the last writer is gone.
+    pub(crate) fn follow(&self, file: &Path, pipe: pipe::Receiver, printed: Arc<Printed>) {
+        let path = self.path(file);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = open
+            .entry(path.to_string_lossy().into_owned())
+            .or_insert_with(|| Arc::new(Mutex::new(Log { path, file: None, length: 0 })));
+        // Ends by itself when the worker and its children are gone; they are killed before the host ends.
+        drop(tokio::spawn(copy(pipe, Arc::clone(log), printed)));
+    }
+}
+
+/// Counts what one worker prints and tells when it is too much.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    bytes: AtomicU64,
+    bytes_max: u64,
+    exceeded: Notify,
+}
+
+impl Printed {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        Self { bytes: AtomicU64::new(0), bytes_max, exceeded: Notify::new() }
+    }
+
+    /// Starts a new count, at the beginning of a call.
+    pub(crate) fn reset(&self) {
+        self.bytes.store(0, Ordering::Relaxed);
+    }
+
+    /// Resolves once the count is over its limit.
+    pub(crate) async fn exceeded(&self) {
+        self.exceeded.notified().await;
+    }
+
+    fn add(&self, bytes: usize) {
+        let before = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        if before <= self.bytes_max && before + bytes as u64 > self.bytes_max {
+            self.exceeded.notify_one();
+        }
+    }
+}
+
+async fn copy(mut pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Printed>) {
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        match pipe.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => printed.add(read),
+        }
+        let written = log.lock().unwrap_or_else(PoisonError::into_inner).append(&buffer);
+        if let Err(error) = written {
+            tracing::warn!(%error, "write an agent's log");
+        }
+        // Idle workers hold no buffer: there may be hundreds of them.
+        buffer.shrink_to(0);
+    }
+}
+
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    file: Option<File>,
+    length: u64,
+}
+
+impl Log {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none() {
+            if let Some(folder) = self.path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            self.length = file.metadata()?.len();
+            self.file = Some(file);
+        }
+        if self.length + bytes.len() as u64 > LOG_BYTES_MAX && self.length > 0 {
+            self.rotate()?;
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(bytes)?;
+            self.length += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        let numbered = |number: usize| {
+            if number == 0 { self.path.clone() } else { self.path.with_extension(format!("log.{number}")) }
+        };
+        for number in (0..LOGS_KEPT).rev() {
+            match fs::rename(numbered(number), numbered(number + 1)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        self.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
+        self.length = 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOG_BYTES_MAX, LOGS_KEPT, Log, Printed};
+    use std::{fs, time::Duration};
+
+    #[test]
+    fn a_log_never_takes_more_than_its_share_of_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log { path: folder.path().join("x_agent.py.log"), file: None, length: 0 };
+        for _ in 0..100 {
+            log.append(&[b'x'; 100_000]).unwrap();
+        }
+        let files: Vec<u64> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().metadata().unwrap().len())
+            .collect();
+        assert_eq!(files.len(), LOGS_KEPT + 1);
+        assert!(files.iter().all(|length| *length <= LOG_BYTES_MAX));
+    }
+
+    #[tokio::test]
+    async fn printing_over_the_limit_is_noticed_even_by_a_late_listener() {
+        let printed = Printed::new(10);
+        printed.add(10);
+        printed.add(1);
+        tokio::time::timeout(Duration::from_secs(1), printed.exceeded()).await.unwrap();
+    }
+}

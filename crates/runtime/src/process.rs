@@ -1,0 +1,166 @@
+//! Starting and ending processes. The only place that starts any, and it never ends one it did not start.
+
+use crate::sandbox;
+use command_fds::{CommandFdExt, FdMapping};
+use roost_protocol::{Failure, Reason};
+use rustix::process::{Pid, Signal};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+use tokio::process::{Child, Command};
+
+/// A process to start. It inherits nothing that is not named here.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) environment: &'a BTreeMap<String, String>,
+    pub(crate) working_directory: &'a Path,
+    /// Descriptors and the numbers they get in the process.
+    pub(crate) descriptors: Vec<(OwnedFd, i32)>,
+    /// Standard output and error.
+    pub(crate) output: Option<OwnedFd>,
+}
+
+impl Launch<'_> {
+    /// Starts it as the leader of a group of its own. It dies with the thread that started it, and its orphans
+    /// stay below it.
+    pub(crate) fn start(self) -> io::Result<Child> {
+        let mut command = plain_command(self.program);
+        command.args(self.arguments).env_clear().envs(self.environment).current_dir(self.working_directory);
+        command.stdin(Stdio::null()).process_group(0).kill_on_drop(true);
+        match self.output {
+            Some(output) => {
+                command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output));
+            }
+            None => {
+                command.stdout(Stdio::null()).stderr(Stdio::null());
+            }
+        }
+        let mappings = self
+            .descriptors
+            .into_iter()
+            .map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd })
+            .collect();
+        command.as_std_mut().fd_mappings(mappings).map_err(io::Error::other)?;
+        sandbox::before_exec(command.as_std_mut());
+        command.spawn()
+    }
+}
+
+/// What a program printed, and whether it succeeded.
+#[derive(Debug)]
+pub struct Ran {
+    /// True for exit status 0.
+    pub succeeded: bool,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// Runs a program to its end and collects what it prints.
+pub async fn run(
+    program: &Path,
+    arguments: &[OsString],
+    environment: &BTreeMap<String, String>,
+    within: Duration,
+) -> Result<Ran, Failure> {
+    let mut command = plain_command(program);
+    command.args(arguments).env_clear().envs(environment).stdin(Stdio::null()).kill_on_drop(true);
+    let named = |error: &dyn std::fmt::Display| {
+        Failure::new(Reason::StartFailed, format!("run {}: {error}", program.display()))
+    };
+    let output = tokio::time::timeout(within, command.output())
+        .await
+        .map_err(|_| named(&format_args!("no end within {} s", within.as_secs())))?
+        .map_err(|error| named(&error))?;
+    Ok(Ran {
+        succeeded: output.status.success(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place that starts processes")]
+fn plain_command(program: &Path) -> Command {
+    Command::new(program)
+}
+
+/// The first entry of a search path that is a program of this name in the machine's own format: scripts, such as the
+/// shims of version managers, are passed over.
+#[must_use]
+pub fn find_program(name: &str, search_path: &[PathBuf]) -> Option<PathBuf> {
+    search_path.iter().map(|folder| folder.join(name)).find(|candidate| is_binary(candidate))
+}
+
+/// True for an executable in the machine's own format, so neither a script nor a shim.
+pub(crate) fn is_binary(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut magic = [0; 4];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && magic == *b"\x7fELF"
+        && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+pub(crate) fn as_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+/// CPU time a process used so far, its threads included; `None` when it is gone.
+pub(crate) fn cpu_time(pid: u32) -> Option<Duration> {
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).ok()?);
+    let clock = nix::time::clock_getcpuclockid(pid).ok()?;
+    Some(nix::time::clock_gettime(clock).ok()?.into())
+}
+
+/// Highest resident memory of a process so far.
+pub(crate) fn peak_memory_kb(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Ends a process group and every descendant of its leader. The caller is the leader's parent and has not reaped
+/// it, so the leader's id is its own; a descendant is held by a descriptor before it is checked and killed.
+pub(crate) fn kill_tree(leader: u32) {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+    let held: Vec<_> = descendants(leader)
+        .into_iter()
+        .filter_map(|pid| Some((pid, pidfd_open(as_pid(pid)?, PidfdFlags::empty()).ok()?)))
+        .collect();
+    let still = descendants(leader);
+    if let Some(pid) = as_pid(leader)
+        && let Err(error) = rustix::process::kill_process_group(pid, Signal::KILL)
+    {
+        tracing::debug!(leader, %error, "kill a process group");
+    }
+    for (pid, process) in held.iter().filter(|(pid, _)| still.contains(pid)) {
+        if let Err(error) = pidfd_send_signal(process, Signal::KILL) {
+            tracing::debug!(pid, %error, "kill a descendant");
+        }
+    }
+}
+
+/// All descendants of a process, nearest first.
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut parents = vec![pid];
+    while let Some(parent) = parents.pop() {
+        let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        for task in tasks {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            let children: Vec<u32> =
+                children.split_whitespace().filter_map(|text| text.parse().ok()).collect();
+            parents.extend(&children);
+            found.extend(children);
+        }
+    }
+    found
+}

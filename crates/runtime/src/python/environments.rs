@@ -1,0 +1,219 @@
+//! One environment per set of packages: made by uv, locked with hashes, shared by agents with the same set.
+//!
+//! An environment is built beside its final place and moved there by one rename. Nothing is ever installed into one
+//! that exists.
+
+use super::interpreter::Interpreter;
+use crate::{
+    process::{self, Ran, find_program},
+    programs::Surface,
+};
+use roost_protocol::{Digest, Failure, Reason};
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// Packages may be large and the line slow; a person sees progress meanwhile.
+const INSTALL_WITHIN: Duration = Duration::from_secs(600);
+
+/// Written last: an environment without it is not one.
+const LOCK_FILE: &str = "requirements.lock";
+
+/// The environments of one home.
+#[derive(Debug)]
+pub(crate) struct Environments {
+    folder: PathBuf,
+    tools: PathBuf,
+    surface: Surface,
+    making: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl Environments {
+    pub(crate) fn new(cache: &Path, surface: Surface) -> Self {
+        let folder = cache.join("environments");
+        Self { folder, tools: cache.join("tools"), surface, making: Mutex::default() }
+    }
+
+    /// Where the packages live, and how many sets there are.
+    pub(crate) fn summary(&self) -> (PathBuf, usize) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        (self.folder.clone(), entries.filter(|entry| entry.path().join(LOCK_FILE).is_file()).count())
+    }
+
+    /// The interpreter of the environment with these packages; made now if it is not there yet.
+    pub(crate) async fn interpreter(
+        &self,
+        base: &Interpreter,
+        requirements: &[String],
+    ) -> Result<PathBuf, Failure> {
+        let home = self.place(base, requirements);
+        let program = home.join("bin/python");
+        if home.join(LOCK_FILE).is_file() {
+            return Ok(program);
+        }
+        let lock = Arc::clone(
+            self.making.lock().unwrap_or_else(PoisonError::into_inner).entry(home.clone()).or_default(),
+        );
+        let _one_at_a_time = lock.lock().await;
+        if !home.join(LOCK_FILE).is_file() {
+            self.make(base, requirements, &home).await?;
+        }
+        Ok(program)
+    }
+
+    /// The uv that makes environments, if one was found or fetched before.
+    pub(crate) fn uv(&self) -> Option<PathBuf> {
+        let mut folders = vec![self.tools.join("bin")];
+        folders.extend(self.surface.search_path.iter().cloned());
+        if let Some(home) = &self.surface.user_home {
+            folders.extend([home.join(".local/bin"), home.join(".cargo/bin")]);
+        }
+        find_program("uv", &folders)
+    }
+
+    fn place(&self, base: &Interpreter, requirements: &[String]) -> PathBuf {
+        let mut key = format!("{}\n{}\n", base.version, base.path.display());
+        requirements.iter().for_each(|requirement| key.extend([requirement, "\n"]));
+        self.folder.join(Digest::of(key.as_bytes()).short())
+    }
+
+    async fn make(&self, base: &Interpreter, requirements: &[String], home: &Path) -> Result<(), Failure> {
+        let unavailable = |error: io::Error| {
+            Failure::new(Reason::DependencyUnavailable, format!("make {}: {error}", home.display()))
+        };
+        fs::create_dir_all(&self.folder).map_err(unavailable)?;
+        let staging =
+            tempfile::Builder::new().prefix(".making-").tempdir_in(&self.folder).map_err(unavailable)?;
+        let wanted = staging.path().join("requirements.in");
+        let locked = staging.path().join("locked.txt");
+        let environment = staging.path().join("environment");
+        let python = environment.join("bin/python");
+        fs::write(&wanted, requirements.join("\n") + "\n").map_err(unavailable)?;
+        tracing::info!(packages = requirements.join(", "), "making an environment");
+        let uv = match self.uv() {
+            Some(uv) => uv,
+            None => self.fetch_uv(base).await?,
+        };
+        let steps: [Vec<OsString>; 3] = [
+            words(&[
+                "pip",
+                "compile",
+                "--quiet",
+                "--no-config",
+                "--generate-hashes",
+                "--only-binary",
+                ":all:",
+                "--no-header",
+            ])
+            .chain(["--python".into(), base.path.clone().into()])
+            .chain(["--output-file".into(), locked.clone().into(), wanted.into()])
+            .collect(),
+            words(&["venv", "--quiet", "--no-config", "--no-project", "--relocatable"])
+                .chain(["--python".into(), base.path.clone().into(), environment.clone().into()])
+                .collect(),
+            // Wheels only: a source package would run its own code here, outside every sandbox.
+            words(&["pip", "sync", "--quiet", "--no-config", "--require-hashes", "--only-binary", ":all:"])
+                .chain(["--python".into(), python.into(), locked.clone().into()])
+                .collect(),
+        ];
+        for arguments in steps {
+            let ran = process::run(&uv, &arguments, &self.surface.tool_environment, INSTALL_WITHIN).await?;
+            if !ran.succeeded {
+                return Err(explain(&ran, requirements));
+            }
+        }
+        fs::rename(&locked, environment.join(LOCK_FILE)).map_err(unavailable)?;
+        match fs::rename(&environment, home) {
+            // Another host of this home was quicker with the same set.
+            Err(_) if home.join(LOCK_FILE).is_file() => Ok(()),
+            result => result.map_err(unavailable),
+        }
+    }
+
+    async fn fetch_uv(&self, base: &Interpreter) -> Result<PathBuf, Failure> {
+        let arguments: Vec<OsString> = words(&[
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--only-binary",
+            ":all:",
+            "--target",
+        ])
+        .chain([self.tools.clone().into(), "uv".into()])
+        .collect();
+        let ran = process::run(&base.path, &arguments, &self.surface.tool_environment, INSTALL_WITHIN).await;
+        self.uv().ok_or_else(|| {
+            let said = ran.map_or_else(|failure| failure.message, |ran| last_line(&ran.stderr));
+            Failure::new(
+                Reason::DependencyUnavailable,
+                format!("uv is not installed and could not be fetched: {said}"),
+            )
+            .with_next("install uv, for example with `pip install uv`, then run `roost agents --refresh`")
+        })
+    }
+}
+
+fn words<'a>(words: &'a [&'a str]) -> impl Iterator<Item = OsString> + 'a {
+    words.iter().map(OsString::from)
+}
+
+/// Tells a wrong requirement from a network that is not there.
+fn explain(ran: &Ran, requirements: &[String]) -> Failure {
+    let text = ran.stderr.trim();
+    let is_network = [
+        "error sending request",
+        "dns error",
+        "Connection",
+        "timed out",
+        "Network",
+        "offline",
+        "Could not connect",
+    ]
+    .iter()
+    .any(|sign| text.contains(sign));
+    let is_wrong = [
+        "No solution found",
+        "unsatisfiable",
+        "not found in the package registry",
+        "Couldn't parse requirement",
+    ]
+    .iter()
+    .any(|sign| text.contains(sign));
+    let packages = requirements.join(", ");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat: String = flat.chars().take(400).collect();
+    if is_wrong && !is_network {
+        Failure::new(Reason::DependencyInvalid, format!("no packages satisfy {packages}: {flat}"))
+    } else {
+        Failure::new(Reason::DependencyUnavailable, format!("{packages} could not be installed: {flat}"))
+    }
+}
+
+fn last_line(text: &str) -> String {
+    text.trim().lines().last().unwrap_or("no reason was given").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::explain;
+    use crate::process::Ran;
+    use roost_protocol::Reason;
+
+    #[test]
+    fn no_network_and_no_such_package_are_told_apart() {
+        let reason = |stderr: &str| {
+            let ran = Ran { succeeded: false, stdout: String::new(), stderr: stderr.to_owned() };
+            explain(&ran, &["x".to_owned()]).reason
+        };
+        assert_eq!(reason("  × No solution found when resolving dependencies"), Reason::DependencyInvalid);
+        assert_eq!(reason("error: Failed to fetch\n  Caused by: dns error"), Reason::DependencyUnavailable);
+        assert_eq!(reason("something else"), Reason::DependencyUnavailable);
+    }
+}

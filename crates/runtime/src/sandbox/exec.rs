@@ -1,0 +1,23 @@
+//! What happens in a new process between fork and exec.
+
+use std::{io, os::unix::process::CommandExt as _, process::Command};
+
+/// Makes the process die with the thread that starts it, and keep its own orphans below itself.
+#[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
+pub(crate) fn before_exec(command: &mut Command) {
+    // SAFETY: the closure only makes system calls: no allocation, no lock, nothing that another thread of the
+    // parent could hold at the moment of the fork.
+    unsafe {
+        command.pre_exec(|| {
+            set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+            set(libc::PR_SET_CHILD_SUBREAPER, 1)
+        });
+    }
+}
+
+#[expect(unsafe_code, reason = "prctl has no safe form that is documented for use after fork")]
+fn set(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: prctl with these options reads no memory of ours.
+    let answer = unsafe { libc::prctl(option, value, 0, 0, 0) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

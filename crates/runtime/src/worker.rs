@@ -1,0 +1,315 @@
+//! One running worker: asks it one question at a time, watches its limits, ends it with all it started.
+
+use crate::{
+    agent::{Call, HostCalls, Loaded, Program, Usage},
+    cgroup::Group,
+    connection::HostEnds,
+    exit::{Exit, ExitWatch, ended},
+    frame::Frames,
+    limits::Enforcer,
+    log::{Logs, Printed},
+    process,
+    zygote::Zygote,
+};
+use roost_protocol::{
+    Enforcement, Failure, FromWorker, HostCall, HostCallReply, PerformFrame, Performed, Reason, Start,
+    ToWorker, WorkerUse,
+};
+use std::{io, path::PathBuf, pin::pin, sync::Arc, time::Duration};
+use tokio::{
+    net::UnixStream,
+    sync::oneshot,
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+
+/// How often a running call's CPU time is looked at; a call under this never pays for it.
+const CPU_CHECK: Duration = Duration::from_millis(250);
+
+/// How long the last bytes of a process that ended may take, and its end after its last bytes.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A call shorter than this cannot have used noticeably more memory than was already seen.
+const MEMORY_CHECK_AFTER: Duration = Duration::from_millis(1);
+
+/// A process that was started for a worker and waits for its first frame.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) pid: u32,
+    pub(crate) exit: ExitWatch,
+    pub(crate) killer: Killer,
+    pub(crate) ends: HostEnds,
+    /// For example `python 3.12.1`.
+    pub(crate) runtime: String,
+    /// The converted module, for TypeScript.
+    pub(crate) module: Option<PathBuf>,
+}
+
+/// Who can end the process safely: its parent, which knows whether the id is still the process's own.
+#[derive(Debug)]
+pub(crate) enum Killer {
+    Zygote(Arc<Zygote>),
+    Parent(Option<oneshot::Sender<()>>),
+}
+
+/// What workers share.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) enforcer: Arc<Enforcer>,
+    pub(crate) logs: Logs,
+    pub(crate) data: PathBuf,
+    pub(crate) host_calls: Arc<dyn HostCalls>,
+}
+
+/// A worker that loaded its file. Dropping it ends the process and everything it started.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    frames: Frames,
+    pid: u32,
+    exit: ExitWatch,
+    killer: Killer,
+    group: Option<Group>,
+    printed: Arc<Printed>,
+    host_calls: JoinHandle<()>,
+    questions: u64,
+    /// A question was asked and not answered: the worker cannot be asked another.
+    is_busy: bool,
+    runtime: String,
+    enforcement: Enforcement,
+    peak_memory_kb: u64,
+    pub(crate) cpu_when_idle: Duration,
+}
+
+impl Worker {
+    /// Limits the process, gives it the program, and waits until it is loaded.
+    pub(crate) async fn load(
+        started: Started,
+        program: &Program,
+        around: &Surroundings,
+    ) -> Result<(Self, Loaded), Failure> {
+        let printed = Arc::new(Printed::new(program.limits.output_bytes()));
+        around.logs.follow(&program.file, started.ends.log, Arc::clone(&printed));
+        let answering =
+            answer_host_calls(started.ends.calls, Arc::clone(&around.host_calls), program.file.clone());
+        let mut worker = Self {
+            frames: Frames::new(started.ends.channel),
+            pid: started.pid,
+            exit: started.exit,
+            killer: started.killer,
+            group: None,
+            printed,
+            host_calls: tokio::spawn(answering),
+            questions: 0,
+            is_busy: false,
+            runtime: started.runtime,
+            enforcement: around.enforcer.enforcement(),
+            peak_memory_kb: 0,
+            cpu_when_idle: Duration::ZERO,
+        };
+        worker.group = around.enforcer.confine(worker.pid, &program.limits)?;
+        let source: &[u8] = if started.module.is_some() { &[] } else { &program.source };
+        let start = Start {
+            file: program.file.clone(),
+            folder: program.folder.clone(),
+            data: around.data.clone(),
+            working_directory: program.working_directory.clone(),
+            environment: program.environment.clone(),
+            limits: program.limits.clone(),
+            source_bytes: source.len() as u64,
+            module: started.module,
+        };
+        let time = Time { within: program.limits.load(), cpu: program.limits.load() };
+        let answer = worker.ask(&ToWorker::Start(&start), source, &time).await.map_err(while_loading)?;
+        match answer {
+            FromWorker::Loaded { agents, failures } => Ok((worker, Loaded { agents, failures })),
+            FromWorker::Failed(failure) => Err(failure),
+            FromWorker::Result { .. } | FromWorker::Error { .. } => {
+                Err(violation("an answer nobody asked for"))
+            }
+        }
+    }
+
+    /// Runs one call.
+    pub(crate) async fn perform(&mut self, call: &Call<'_>, program: &Program) -> Result<Performed, Failure> {
+        let id = self.next_question();
+        let frame = PerformFrame { id, agent: call.agent, arguments: call.arguments, context: call.context };
+        let time =
+            Time { within: program.limits.wall(), cpu: Duration::from_secs(program.limits.cpu_seconds) };
+        let answer = self.ask(&ToWorker::Perform(frame), &[], &time).await?;
+        self.result_of(id, answer)
+    }
+
+    /// Asks one agent for its contribution to the system prompt.
+    pub(crate) async fn system_context(&mut self, agent: &str, program: &Program) -> Result<String, Failure> {
+        let id = self.next_question();
+        let time = Time { within: program.limits.load(), cpu: program.limits.load() };
+        let answer = self.ask(&ToWorker::SystemContext { id, agent }, &[], &time).await?;
+        self.result_of(id, answer).map(|performed| performed.output)
+    }
+
+    /// What the worker used since `cpu_before`, after a call of this duration.
+    pub(crate) fn usage(&mut self, cpu_before: Duration, duration: Duration, reused: bool) -> Usage {
+        if self.peak_memory_kb == 0 || duration > MEMORY_CHECK_AFTER {
+            self.peak_memory_kb = process::peak_memory_kb(self.pid).unwrap_or(self.peak_memory_kb);
+        }
+        let cpu = self.cpu_time().saturating_sub(cpu_before);
+        Usage {
+            worker: WorkerUse { pid: self.pid, reused, runtime: self.runtime.clone() },
+            enforcement: self.enforcement.clone(),
+            cpu_us: u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX),
+            peak_memory_kb: self.peak_memory_kb,
+        }
+    }
+
+    pub(crate) fn cpu_time(&self) -> Duration {
+        process::cpu_time(self.pid).unwrap_or_default()
+    }
+
+    /// True when the worker can be asked another question.
+    pub(crate) fn is_usable(&self) -> bool {
+        !self.is_busy && self.exit.borrow().is_none()
+    }
+
+    fn next_question(&mut self) -> u64 {
+        self.questions += 1;
+        self.questions
+    }
+
+    fn result_of(&mut self, asked: u64, answer: FromWorker) -> Result<Performed, Failure> {
+        match answer {
+            FromWorker::Result { id, output, slush } if id == asked => Ok(Performed { output, slush }),
+            FromWorker::Error { id, failure } if id == asked => Err(failure),
+            _ => {
+                self.is_busy = true;
+                Err(violation("an answer to another question"))
+            }
+        }
+    }
+
+    async fn ask(
+        &mut self,
+        question: &ToWorker<'_>,
+        attachment: &[u8],
+        time: &Time,
+    ) -> Result<FromWorker, Failure> {
+        self.is_busy = true;
+        self.printed.reset();
+        let cpu_end = self.cpu_time() + time.cpu;
+        let mut exit = self.exit.clone();
+        let pid = self.pid;
+        let answered = {
+            let frames = &mut self.frames;
+            let mut exchange = pin!(async {
+                frames.send(question, attachment).await?;
+                frames.receive::<FromWorker>().await
+            });
+            tokio::select! {
+                biased;
+                answered = &mut exchange => answered,
+                () = self.printed.exceeded() => return Err(Failure::plain(Reason::OutputLimit)),
+                () = cpu_used_up(pid, cpu_end) => return Err(over(Reason::CpuLimit, time.cpu)),
+                () = sleep(time.within) => return Err(over(Reason::TimeLimit, time.within)),
+                exit = ended(&mut exit) => match timeout(LAST_WORDS, &mut exchange).await {
+                    Ok(answered) => answered,
+                    Err(_) => return Err(how_it_ended(exit, self.group.as_ref())),
+                },
+            }
+        };
+        match answered {
+            Ok(Some(answer)) => {
+                self.is_busy = false;
+                Ok(answer)
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData || error.is_json() => {
+                Err(violation(&error.to_string()))
+            }
+            Ok(None) | Err(_) => {
+                let exit = timeout(LAST_WORDS, ended(&mut exit)).await.unwrap_or(Exit::Unknown);
+                Err(how_it_ended(exit, self.group.as_ref()))
+            }
+        }
+    }
+}
+
+fn how_it_ended(exit: Exit, group: Option<&Group>) -> Failure {
+    if group.is_some_and(Group::ran_out_of_memory) {
+        return Failure::plain(Reason::MemoryLimit);
+    }
+    exit.failure()
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.host_calls.abort();
+        if self.exit.borrow().is_none() {
+            match &mut self.killer {
+                Killer::Zygote(zygote) => zygote.kill(self.pid),
+                Killer::Parent(kill) => drop(kill.take().map(|kill| kill.send(()))),
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Time {
+    within: Duration,
+    cpu: Duration,
+}
+
+trait IsJson {
+    fn is_json(&self) -> bool;
+}
+
+impl IsJson for io::Error {
+    fn is_json(&self) -> bool {
+        self.get_ref().is_some_and(|inner| inner.is::<serde_json::Error>())
+    }
+}
+
+async fn cpu_used_up(pid: u32, end: Duration) {
+    let mut ticks = tokio::time::interval_at(Instant::now() + CPU_CHECK, CPU_CHECK);
+    loop {
+        ticks.tick().await;
+        if process::cpu_time(pid).is_some_and(|used| used > end) {
+            return;
+        }
+    }
+}
+
+async fn answer_host_calls(calls: UnixStream, host: Arc<dyn HostCalls>, file: PathBuf) {
+    let mut calls = Frames::new(calls);
+    // Ends with the worker, or with the first thing that is not a call: only this agent loses by it.
+    while let Ok(Some(call)) = calls.receive::<HostCall>().await {
+        let id = call.id;
+        let reply = match host.answer(&file, call).await {
+            Ok(result) => HostCallReply { id, result: Some(result), error: None },
+            Err(failure) => HostCallReply { id, result: None, error: Some(failure) },
+        };
+        if calls.send(&reply, &[]).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn over(reason: Reason, limit: Duration) -> Failure {
+    Failure::new(reason, format!("{} The limit is {} s.", reason.sentence(), limit.as_secs()))
+}
+
+fn violation(what: &str) -> Failure {
+    Failure::new(Reason::ProtocolViolation, format!("the agent's process broke the protocol: {what}"))
+}
+
+/// The same end has another name before the file was loaded.
+fn while_loading(failure: Failure) -> Failure {
+    let reason = match failure.reason {
+        Reason::TimeLimit | Reason::CpuLimit => Reason::LoadTimeout,
+        Reason::AgentExited => Reason::ExitAtImport,
+        Reason::AgentCrashed => Reason::LoadCrashed,
+        _ => return failure,
+    };
+    let message = match reason {
+        Reason::LoadTimeout => reason.sentence().to_owned(),
+        _ => failure.message,
+    };
+    Failure { reason, message, ..failure }
+}

@@ -1,0 +1,284 @@
+//! Python workers on the real interpreter: what an agent may do to itself without harm to anybody else.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests fail by panicking")]
+
+use futures::future::BoxFuture;
+use roost_protocol::{Dependencies, Digest, Failure, HostCall, Language, Limits, Reason};
+use roost_runtime::{
+    Afterwards, Agent, Call, HostCalls, PoolSettings, Program, Runtime, RuntimeSettings, Surface,
+};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+struct Echo;
+
+impl HostCalls for Echo {
+    fn answer<'a>(&'a self, _: &'a Path, call: HostCall) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async move { Ok(json!({ "method": call.method, "params": call.params })) })
+    }
+}
+
+struct Bench {
+    home: tempfile::TempDir,
+    runtime: Runtime,
+    limits: Limits,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let settings = RuntimeSettings {
+            cache: home.path().join("cache"),
+            logs: home.path().join("logs"),
+            data: home.path().join("data"),
+            surface: Surface { search_path: vec!["/usr/bin".into()], ..Surface::default() },
+            pool: PoolSettings::default(),
+        };
+        let runtime = Runtime::new(settings, Arc::new(Echo)).unwrap();
+        let limits = Limits { wall_seconds: 10, load_seconds: 5, ..Limits::default() };
+        Self { home, runtime, limits }
+    }
+
+    fn agent(&self, perform: &str) -> Arc<dyn Agent> {
+        self.file(&format!(
+            "import os, sys, time\nfrom agents.basic_agent import BasicAgent\n\
+             class TestAgent(BasicAgent):\n    def __init__(self):\n        \
+             super().__init__('Test', {{'name': 'Test', 'description': 'd', 'parameters': {{'type': 'object', 'properties': {{}}}}}})\n    \
+             def perform(self, **kwargs):\n        {}\n",
+            perform.replace('\n', "\n        ")
+        ))
+    }
+
+    fn file(&self, source: &str) -> Arc<dyn Agent> {
+        let file = self.home.path().join("test_agent.py");
+        self.runtime.agent(Program {
+            folder: self.home.path().to_owned(),
+            language: Language::Python,
+            source: source.as_bytes().into(),
+            digest: Digest::of(source.as_bytes()),
+            dependencies: Dependencies::default(),
+            limits: self.limits.clone(),
+            environment: BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]),
+            working_directory: self.home.path().to_owned(),
+            file,
+        })
+    }
+}
+
+async fn call(agent: &dyn Agent, arguments: Value) -> Result<String, Failure> {
+    let arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
+    let call = Call { agent: "Test", arguments: &arguments, context: "{}" };
+    agent.perform(call).await.result.map(|performed| performed.output)
+}
+
+async fn check(perform: &str, expect: &str) {
+    let bench = Bench::new();
+    assert_eq!(call(&*bench.agent(perform), json!({ "x": 1 })).await.unwrap(), expect, "{perform}");
+}
+
+async fn check_fails(perform: &str, expect: Reason) -> Failure {
+    let bench = Bench::new();
+    let agent = bench.agent(perform);
+    let failure = call(&*agent, json!({})).await.unwrap_err();
+    assert_eq!(failure.reason, expect, "{perform}: {failure:?}");
+    failure
+}
+
+#[tokio::test]
+async fn whatever_perform_returns_becomes_text() {
+    check("return 'plain'", "plain").await;
+    check("return kwargs", "{'x': 1}").await;
+    check("return None", "None").await;
+    check("return b'x'", "b'x'").await;
+    check("return '\\ud800 lone'", "? lone").await;
+    check("async def later():\n    return 'awaited'\nreturn later()", "awaited").await;
+}
+
+#[tokio::test]
+async fn a_worker_sees_its_own_environment_and_nothing_of_the_hosts() {
+    check("return ' '.join(sorted(os.environ)) + ' ' + os.environ['GREETING']", "GREETING hello").await;
+}
+
+#[tokio::test]
+async fn errors_are_values_with_a_line() {
+    let failure = check_fails("return 1 / 0", Reason::AgentRaised).await;
+    assert_eq!((failure.message.as_str(), failure.line), ("division by zero", Some(7)));
+    check_fails("sys.exit(3)", Reason::AgentExited).await;
+    check_fails("raise KeyboardInterrupt", Reason::AgentRaised).await;
+}
+
+#[tokio::test]
+async fn a_required_positional_parameter_is_a_clear_error() {
+    let bench = Bench::new();
+    let agent = bench.file(
+        "class TestAgent:\n    name = 'Test'\n    metadata = {'name': 'Test'}\n    def perform(self, city):\n        return city\n",
+    );
+    let failure = call(&*agent, json!({})).await.unwrap_err();
+    assert_eq!(failure.reason, Reason::BadArguments);
+    assert!(failure.message.contains("city"), "{failure:?}");
+    assert_eq!(call(&*agent, json!({ "city": "Paris" })).await.unwrap(), "Paris");
+}
+
+#[tokio::test]
+async fn a_process_that_dies_is_told_from_one_that_is_killed() {
+    assert!(check_fails("os._exit(4)", Reason::AgentExited).await.message.contains("status 4"));
+    assert!(
+        check_fails("import ctypes; ctypes.string_at(0)", Reason::AgentCrashed)
+            .await
+            .message
+            .contains("SIGSEGV")
+    );
+}
+
+#[tokio::test]
+async fn after_a_crash_the_next_call_works() {
+    let bench = Bench::new();
+    let agent = bench.agent("if kwargs.get('die'): os._exit(1)\nreturn 'alive'");
+    assert!(call(&*agent, json!({ "die": true })).await.is_err());
+    assert_eq!(call(&*agent, json!({})).await.unwrap(), "alive");
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_ends() {
+    let mut bench = Bench::new();
+    bench.limits.wall_seconds = 1;
+    let agent = bench.agent("time.sleep(60)");
+    let started = Instant::now();
+    assert_eq!(call(&*agent, json!({})).await.unwrap_err().reason, Reason::TimeLimit);
+    assert!(started.elapsed() < Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn printing_without_end_ends_the_worker() {
+    let mut bench = Bench::new();
+    bench.limits.output_mb = 1;
+    let agent = bench.agent("while True: print('x' * 1000)");
+    assert_eq!(call(&*agent, json!({})).await.unwrap_err().reason, Reason::OutputLimit);
+}
+
+#[tokio::test]
+async fn burning_cpu_ends_the_worker() {
+    let mut bench = Bench::new();
+    bench.limits.cpu_seconds = 1;
+    let agent = bench.agent("while True: pass");
+    assert_eq!(call(&*agent, json!({})).await.unwrap_err().reason, Reason::CpuLimit);
+}
+
+#[tokio::test]
+async fn taking_too_much_memory_is_refused() {
+    check_fails("x = bytearray(2 << 30)\nreturn 'got it'", Reason::MemoryLimit).await;
+}
+
+#[tokio::test]
+async fn a_fork_bomb_is_held_by_the_limit_and_leaves_nothing() {
+    let mut bench = Bench::new();
+    bench.limits.processes = 20;
+    bench.limits.wall_seconds = 2;
+    let agent = bench.agent(
+        "n = 0\ntry:\n    for _ in range(1000):\n        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n        n += 1\nexcept OSError:\n    pass\nreturn str(n)",
+    );
+    let made: u32 = call(&*agent, json!({})).await.unwrap().parse().unwrap();
+    assert!(made < 20, "{made} processes");
+}
+
+#[tokio::test]
+async fn a_daemon_does_not_outlive_its_worker() {
+    let bench = Bench::new();
+    let agent = bench.agent(
+        "r, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.write(w, str(os.getpid()).encode())\n        time.sleep(600)\n    os._exit(0)\nreturn os.read(r, 20).decode()",
+    );
+    let daemon = call(&*agent, json!({})).await.unwrap();
+    let alive = || Path::new("/proc").join(&daemon).exists();
+    assert!(alive());
+    drop(agent);
+    let started = Instant::now();
+    while alive() {
+        assert!(started.elapsed() < Duration::from_secs(2), "the daemon still lives");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_ends_the_call() {
+    let bench = Bench::new();
+    let agent = bench.agent("open('started', 'w').write(str(os.getpid()))\ntime.sleep(600)");
+    let mark = bench.home.path().join("started");
+    let pid = {
+        let arguments = Map::new();
+        let performing = agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}" });
+        let started = async {
+            loop {
+                match std::fs::read_to_string(&mark) {
+                    Ok(pid) if !pid.is_empty() => return pid,
+                    _ => tokio::task::yield_now().await,
+                }
+            }
+        };
+        tokio::select! { _ = performing => panic!("it ended"), pid = started => pid }
+    };
+    let left = Instant::now();
+    while Path::new("/proc").join(&pid).exists() {
+        assert!(left.elapsed() < Duration::from_secs(1), "the worker still lives");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_load_says_why() {
+    for (source, reason, line) in [
+        ("x = (", Reason::SyntaxError, Some(1)),
+        ("import sys\nsys.exit(1)", Reason::ExitAtImport, Some(2)),
+        ("import nowhere_at_all", Reason::MissingModule, Some(1)),
+        ("\n\nraise ValueError('no')", Reason::ImportFailed, Some(3)),
+        ("x = 1", Reason::NoAgent, None),
+        ("import os\nos._exit(0)", Reason::ExitAtImport, None),
+        ("while True: pass", Reason::LoadTimeout, None),
+    ] {
+        let mut bench = Bench::new();
+        bench.limits.load_seconds = 1;
+        let failure = bench.file(source).describe(Afterwards::Stop).await.unwrap_err();
+        assert_eq!((failure.reason, failure.line), (reason, line), "{source}: {failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_class_that_cannot_be_an_agent_does_not_hide_the_others() {
+    let bench = Bench::new();
+    let good =
+        "class Good:\n    name = 'Good'\n    metadata = {}\n    def perform(self, **kwargs): return ''\n";
+    for (bad, reason) in [
+        ("    def __init__(self): raise RuntimeError('no')\n", Reason::ConstructorFailed),
+        ("    name = 'two words'\n    metadata = {}\n", Reason::InvalidName),
+        ("    name = 'x'\n    metadata = 'text'\n", Reason::InvalidMetadata),
+        ("    name = 'x'\n    metadata = {'description': object()}\n", Reason::MetadataNotJson),
+        ("    name = 'x'\n    metadata = {}\n    metadata['self'] = metadata\n", Reason::MetadataNotJson),
+        ("    name = 'x'\n    metadata = {'parameters': {'type': 'array'}}\n", Reason::InvalidSchema),
+        ("    name = 'Good'\n    metadata = {}\n", Reason::Shadowed),
+    ] {
+        let source = format!("{good}class Other:\n{bad}    def perform(self, **kwargs): return ''\n");
+        let loaded = bench.file(&source).describe(Afterwards::Stop).await.unwrap();
+        assert_eq!(loaded.agents.len(), 1);
+        assert_eq!(loaded.failures[0].failure.reason, reason, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn agents_reach_the_host_through_the_model_functions() {
+    let bench = Bench::new();
+    let agent = bench.agent("import roost_host\nreturn roost_host.call('echo', {'a': 1})['method']");
+    assert_eq!(call(&*agent, json!({})).await.unwrap(), "echo");
+}
+
+#[tokio::test]
+async fn parallel_calls_of_one_agent_run_side_by_side() {
+    let bench = Bench::new();
+    let agent = bench.agent(
+        "open(f'here-{os.getpid()}', 'w').close()\nwhile len([f for f in os.listdir('.') if f.startswith('here-')]) < 3: time.sleep(0.01)\nreturn 'met'",
+    );
+    let results = futures::future::join_all((0..3).map(|_| call(&*agent, json!({})))).await;
+    assert!(results.into_iter().all(|result| result.unwrap() == "met"));
+}

@@ -1,0 +1,1 @@
+"""`openrappter.agents`: holds only the base class."""

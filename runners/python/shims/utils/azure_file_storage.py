@@ -1,0 +1,5 @@
+"""`AzureFileStorageManager` at its cloud address; the files are local."""
+
+from local_storage import AzureFileStorageManager
+
+__all__ = ["AzureFileStorageManager"]

@@ -1,0 +1,225 @@
+"""One agent file in one process: loads it, describes it, performs what the host asks.
+
+The host asks one question at a time over the channel and gets exactly one answer. See docs/agent-protocol.md.
+"""
+
+import asyncio
+import gc
+import inspect
+import json
+import os
+import random
+import socket
+import struct
+import sys
+import time
+from json.encoder import encode_basestring
+
+import agents
+import brainstem
+import loading
+import roost_host
+from basic_agent import BasicAgent
+from roost_context import Context
+
+FRAME_BYTES_MAX = 64 << 20
+HEADER = struct.Struct(">I")
+
+encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def serve(channel_fd, calls_fd):
+    """Runs until the host closes the channel; the return value is the exit status of the process."""
+    channel = Channel(channel_fd)
+    text = channel.receive()
+    if text is None:
+        return 0
+    start = json.loads(text)
+    forget_the_zygote()
+    enter_sandbox(start)
+    source = channel.receive_exactly(start["source_bytes"])
+    prepare(start, calls_fd)
+    answer, loaded = loading.load(start, source)
+    flush_output()
+    channel.send(encode(answer))
+    result_bytes_max = start["limits"]["result_mb"] << 20
+    # The agent's own objects live as long as the process; collections need not visit them again.
+    gc.freeze()
+    while True:
+        text = channel.receive()
+        if text is None:
+            return 0
+        question = json.loads(text)
+        reply = answer_to(question, loaded, result_bytes_max)
+        flush_output()
+        channel.send(reply)
+
+
+def forget_the_zygote():
+    """Gives this process random numbers of its own; everything else random asks the kernel each time."""
+    random.seed()
+
+
+def enter_sandbox(start):
+    """The place for the kernel sandbox: after fork, before the agent's code is read."""
+    os.environ.clear()
+    os.environ.update(start["environment"])
+    time.tzset()
+    os.chdir(start["working_directory"])
+
+
+def prepare(start, calls_fd):
+    """Makes the modules and paths that RAPP agents expect to find."""
+    folder = start["folder"]
+    agents.__path__[:] = [folder] + [path for path in agents.__path__ if path != folder]
+    # Behind the standard library, so that a file in the folder cannot take a standard module's place.
+    sys.path.append(folder)
+    sys.argv = [start["file"]]
+    stem = os.path.splitext(os.path.basename(start["file"]))[0]
+    roost_host.attach(calls_fd, {"file": start["file"], "stem": stem}, start["data"])
+    brainstem.install_main_alias()
+
+
+def answer_to(question, loaded, result_bytes_max):
+    """One answer to one question, as JSON text."""
+    identity = question["id"]
+    agent = loaded.get(question["agent"])
+    if agent is None:
+        return failed(identity, "unknown_agent", f"the file has no agent named {question['agent']!r}")
+    try:
+        if question["op"] == "system_context":
+            output, slush = agent.system_context() or "", None
+            output = output if isinstance(output, str) else str(output)
+        else:
+            output, slush = perform(agent, question)
+        reply = result(identity, output, slush)
+    except BaseException as error:
+        return describe_error(identity, agent, error)
+    if len(reply) > result_bytes_max and len(output.encode("utf-8", "replace")) > result_bytes_max:
+        return failed(identity, "result_too_large", f"the result is over {result_bytes_max >> 20} MiB")
+    return reply
+
+
+def perform(agent, question):
+    give_context(agent, question["context"])
+    output = agent.perform(**question["arguments"])
+    if inspect.isawaitable(output):
+        output = event_loop().run_until_complete(output)
+    slush = None
+    if isinstance(output, dict) and isinstance(output.get("data_slush"), dict):
+        slush = output["data_slush"]
+    remember_output(agent, output)
+    return (output if isinstance(output, str) else str(output)), slush
+
+
+def give_context(agent, text):
+    """The context as text: it is parsed only if the agent looks at it."""
+    if isinstance(agent, BasicAgent):
+        own = agent.__dict__
+        own.pop("context", None)
+        own["_context_text"] = text
+        return
+    try:
+        agent.context = Context.from_text(text)
+    except AttributeError:
+        # A class with __slots__ and no place for a context chose not to have one.
+        pass
+
+
+def remember_output(agent, output):
+    if isinstance(agent, BasicAgent):
+        agent.__dict__["_last_output"] = output
+
+
+_loop = None
+
+
+def event_loop():
+    """One loop for the life of the worker: what an agent opened in one call still works in the next."""
+    global _loop
+    if _loop is None:
+        _loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(_loop)
+    return _loop
+
+
+def result(identity, output, slush):
+    if slush is None:
+        return f'{{"op":"result","id":{identity},"output":{encode_basestring(output)}}}'
+    return encode({"op": "result", "id": identity, "output": output, "slush": json_ready(slush)})
+
+
+def json_ready(value):
+    """The same value with only what JSON can say; text for the rest."""
+    return json.loads(json.dumps(value, default=str), parse_constant=str)
+
+
+def describe_error(identity, agent, error):
+    file = getattr(sys.modules.get(type(agent).__module__), "__file__", None)
+    trace = error.__traceback__
+    if isinstance(error, SystemExit):
+        return failed(identity, "agent_exited", f"the agent called exit with status {error.code}")
+    loading.print_trace(error)
+    if isinstance(error, MemoryError):
+        return failed(identity, "memory_limit", "the agent ran out of memory")
+    # Raised by the call itself rather than inside perform(): the arguments did not fit.
+    inside = trace.tb_next.tb_next if trace and trace.tb_next else None
+    if isinstance(error, TypeError) and inside is None:
+        return failed(identity, "bad_arguments", loading.text_of(error))
+    message = loading.text_of(error) or type(error).__name__
+    return failed(identity, "agent_raised", message, loading.line_in(trace, file))
+
+
+def failed(identity, reason, message, line=None):
+    answer = {"op": "error", "id": identity, "reason": reason, "message": message}
+    if line is not None:
+        answer["line"] = line
+    return encode(answer)
+
+
+def flush_output():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            # The agent closed or replaced it; that is its own affair.
+            continue
+
+
+class Channel:
+    """Length-prefixed frames on a Unix stream socket."""
+
+    def __init__(self, descriptor):
+        self.socket = socket.socket(fileno=descriptor)
+        self.rest = b""
+
+    def receive(self):
+        """The next frame as bytes, or None when the host is gone."""
+        data = self.rest or self.socket.recv(65536)
+        self.rest = b""
+        while len(data) < 4:
+            more = self.socket.recv(65536)
+            if not more:
+                return None
+            data += more
+        length = HEADER.unpack_from(data)[0]
+        if length > FRAME_BYTES_MAX:
+            return None
+        if len(data) == 4 + length:
+            return data[4:]
+        self.rest = data[4:]
+        return self.receive_exactly(length)
+
+    def receive_exactly(self, length):
+        parts = bytearray(self.rest)
+        while len(parts) < length:
+            more = self.socket.recv(min(1 << 20, length - len(parts)))
+            if not more:
+                return None
+            parts += more
+        self.rest = bytes(parts[length:])
+        return bytes(parts[:length])
+
+    def send(self, text):
+        payload = text.encode("utf-8", "replace")
+        self.socket.sendall(HEADER.pack(len(payload)) + payload)

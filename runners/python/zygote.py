@@ -1,0 +1,215 @@
+"""The warm parent of all workers of one Python environment.
+
+Started once per environment, it imports what agents commonly import, then forks a worker each time the host asks.
+It runs no agent code, has one thread, holds no secret and no descriptor besides its control socket.
+
+Control socket: one SEQPACKET message per request or event, JSON text.
+  host   {"op": "fork"} with three descriptors (channel, host calls, log)
+  zygote {"op": "forked", "pid": n}, or {"op": "fork_failed", "message": s}
+  host   {"op": "kill", "pid": n}
+  zygote {"op": "exited", "pid": n, "status": wait status}
+"""
+
+import ctypes
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+SHIMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shims")
+CONTROL = 3
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+# What agents import at the top of their files. Importing here costs once; in a worker it would cost each time.
+PRELOADED = (
+    "abc argparse array ast asyncio base64 bisect calendar collections concurrent.futures contextlib copy csv dataclasses "
+    "datetime decimal difflib email.utils enum fnmatch fractions functools getpass glob hashlib heapq hmac html "
+    "http.client importlib.util inspect io itertools json logging math mimetypes numbers operator pathlib platform "
+    "pprint queue random re secrets shlex shutil sqlite3 ssl statistics string struct subprocess tempfile textwrap "
+    "threading time traceback types typing unicodedata urllib.error urllib.parse urllib.request uuid weakref "
+    "xml.etree.ElementTree zipfile zlib"
+).split()
+
+
+def warm_up():
+    """Imports the standard library's common part and the modules agents may import from the host."""
+    sys.path.append(SHIMS)
+    sys.path.insert(0, os.path.dirname(SHIMS))
+    for name in PRELOADED:
+        try:
+            __import__(name)
+        except ImportError:
+            # A Python built without an optional library still runs agents that do not need it.
+            continue
+    for name in (
+        "basic_agent agents.basic_agent openrappter.agents.basic_agent local_storage utils.storage_factory "
+        "utils.azure_file_storage utils.dynamics_storage utils.llm utils.workspace brainstem function_app worker"
+    ).split():
+        __import__(name)
+    sys.path.pop(0)
+    if sys.flags.no_site:
+        # Without `site` there would be no `exit`, which agents call.
+        import site
+
+        site.setquit()
+
+
+def prctl(option, value):
+    """Asks the kernel for a property of this process; the caller can live without it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.prctl(option, value, 0, 0, 0) == 0
+
+
+class Zygote:
+    """Forks, reaps and sweeps; the loop of this process."""
+
+    def __init__(self, control):
+        self.control = control
+        self.workers = set()
+        self.wakeup_read, self.wakeup_write = socket.socketpair()
+        self.wakeup_read.setblocking(False)
+        self.wakeup_write.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.wakeup_write.fileno(), warn_on_full_buffer=False)
+
+    def run(self):
+        """Serves until the host closes the control socket, then leaves no process behind."""
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.wakeup_read, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if self.wakeup_read.fileno() in ready:
+                self.drain_wakeups()
+                self.reap()
+            if self.control.fileno() in ready and not self.serve_one():
+                break
+        for pid in list(self.workers):
+            self.kill(pid)
+        while self.children():
+            select.select([self.wakeup_read], [], [], 0.05)
+            self.drain_wakeups()
+            self.reap()
+
+    def serve_one(self):
+        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, 3)
+        if not message:
+            return False
+        request = json.loads(message)
+        if request["op"] == "fork":
+            self.fork(descriptors)
+        elif request["op"] == "kill":
+            self.kill(request["pid"])
+        return True
+
+    def fork(self, descriptors):
+        try:
+            pid = os.fork()
+        except OSError as error:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            self.say({"op": "fork_failed", "message": str(error)})
+            return
+        if pid == 0:
+            self.become_worker(descriptors)
+        self.workers.add(pid)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self.say({"op": "forked", "pid": pid})
+
+    def become_worker(self, descriptors):
+        status = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self.control.close()
+            self.wakeup_read.close()
+            self.wakeup_write.close()
+            os.setsid()
+            # The worker dies with the zygote, and its own daemons stay below it.
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            prctl(PR_SET_CHILD_SUBREAPER, 1)
+            channel, calls, log = descriptors
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            os.close(log)
+            os.set_inheritable(channel, False)
+            os.set_inheritable(calls, False)
+            import worker
+
+            status = worker.serve(channel, calls)
+        finally:
+            # Never back into the zygote's loop, whatever the agent did.
+            os._exit(status)
+
+    def kill(self, pid):
+        # Only a worker that was not reaped yet: its number cannot belong to anybody else.
+        if pid in self.workers:
+            for send in (os.killpg, os.kill):
+                try:
+                    send(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+
+    def reap(self):
+        """Collects everything that ended, then kills what dead workers left behind."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None:
+                break
+            pid = ended.si_pid
+            self.kill(pid)
+            _, status = os.waitpid(pid, 0)
+            if pid in self.workers:
+                self.workers.discard(pid)
+                self.say({"op": "exited", "pid": pid, "status": status})
+        for pid in self.children():
+            if pid not in self.workers:
+                os.kill(pid, signal.SIGKILL)
+
+    def children(self):
+        own = os.getpid()
+        try:
+            with open(f"/proc/{own}/task/{own}/children") as listing:
+                return [int(pid) for pid in listing.read().split()]
+        except OSError:
+            return list(self.workers)
+
+    def drain_wakeups(self):
+        try:
+            while self.wakeup_read.recv(4096):
+                pass
+        except BlockingIOError:
+            pass
+
+    def say(self, event):
+        try:
+            self.control.send(json.dumps(event).encode())
+        except OSError:
+            # The host is gone; the loop sees it next.
+            pass
+
+
+def main():
+    os.set_inheritable(CONTROL, False)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    warm_up()
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    control = socket.socket(fileno=CONTROL)
+    # A collection in a worker would touch, and so copy, every shared page.
+    gc.collect()
+    gc.freeze()
+    Zygote(control).run()
+
+
+if __name__ == "__main__":
+    main()
