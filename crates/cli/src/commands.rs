@@ -1,0 +1,53 @@
+//! One file per verb. Each asks the host and prints the answer.
+
+mod agents;
+mod call;
+mod chain;
+mod doctor;
+mod new;
+mod run;
+mod test;
+mod up;
+mod validate;
+mod why;
+
+use crate::{
+    args::{Arguments, Command},
+    config::{self, Config},
+    output::Output,
+};
+use roost_host::Host;
+use roost_protocol::Failure;
+use std::process::ExitCode;
+
+/// Runs the verb.
+pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCode, Failure> {
+    start_tracing(output);
+    let config = config::read(&arguments)?;
+    match arguments.command {
+        Command::Up(up) => up::up(config, up, output).await,
+        Command::Run(run) => run::run(config, &run, output).await,
+        Command::Agents(agents) => agents::agents(config, &agents, output).await,
+        Command::Call(call) => call::call(config, &call, output).await,
+        Command::New(new) => new::new(&config, new, output),
+        Command::Test(file) => test::test(config, &file, output).await,
+        Command::Validate(file) => validate::validate(config, &file, output).await,
+        Command::Why(why) => why::why(config, &why, output).await,
+        Command::Doctor => doctor::doctor(config, output).await,
+    }
+}
+
+/// Opens the host of a home that is made when it is not there yet.
+async fn open(config: Config) -> Result<Host, Failure> {
+    roost_host::create_home(&config.host.home)?;
+    Host::open(config.host).await
+}
+
+/// What the host does goes to the error stream: warnings, and what takes long.
+fn start_tracing(output: &Output) {
+    let level = if output.verbose { "info" } else { "warn,roost_runtime::python=info" };
+    let filter = tracing_subscriber::EnvFilter::new(level);
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time();
+    subscriber.with_target(false).init();
+}

@@ -1,0 +1,92 @@
+//! `roost call AGENT`: through the running host of this home, else through a private one.
+
+use super::{chain, open};
+use crate::{
+    args::CallArguments,
+    config::Config,
+    output::Output,
+    running::RunningHost,
+    words::{self, Step, Steps},
+};
+use roost_host::{Host, Request};
+use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason};
+use std::process::ExitCode;
+
+/// Whoever runs the call.
+enum Caller {
+    Running(RunningHost),
+    Private(Host),
+}
+
+pub(crate) async fn call(config: Config, call: &CallArguments, output: &Output) -> Result<ExitCode, Failure> {
+    let mut steps = words::steps(call.agent.as_deref().unwrap_or_default(), &call.words)?;
+    steps.steps[0].wants_help |= call.help;
+    let caller = match RunningHost::find(&config.host.home).await {
+        Some(running) => Caller::Running(running),
+        None => Caller::Private(open(config).await?),
+    };
+    let mut outcomes: Vec<CallOutcome> = Vec::new();
+    for step in &steps.steps {
+        match one(&caller, step, &steps, &outcomes, output).await? {
+            Answer::Help(code) => return Ok(code),
+            Answer::Outcome(outcome) => outcomes.push(*outcome),
+        }
+        if outcomes.last().is_some_and(|outcome| outcome.error.is_some()) {
+            break;
+        }
+    }
+    Ok(chain::show(*output, &steps, &outcomes))
+}
+
+enum Answer {
+    Help(ExitCode),
+    Outcome(Box<CallOutcome>),
+}
+
+async fn one(
+    caller: &Caller,
+    step: &Step,
+    steps: &Steps,
+    before: &[CallOutcome],
+    output: &Output,
+) -> Result<Answer, Failure> {
+    let listing = caller.agent(&step.target).await?;
+    if step.wants_help {
+        let name = AgentName::parse(&listing.name)
+            .map_err(|error| Failure::new(Reason::InvalidName, error.to_string()))?;
+        let target =
+            chain::Target { name, description: &listing.description, parameters: &listing.parameters };
+        return Ok(Answer::Help(chain::show_help(*output, &format!("roost call {}", step.target), &target)));
+    }
+    let request = chain::request(step, &listing.parameters, steps.user.as_ref(), before)?;
+    caller.call(&step.target, &request).await.map(|outcome| Answer::Outcome(Box::new(outcome)))
+}
+
+impl Caller {
+    /// The agent's entry, for its schema.
+    async fn agent(&self, name: &str) -> Result<AgentListing, Failure> {
+        match self {
+            Self::Private(host) => host.agent(name).await,
+            Self::Running(running) => {
+                let answer = running.agents().await?;
+                let agents: Vec<AgentListing> = serde_json::from_value(answer["agents"].clone())
+                    .map_err(|error| Failure::new(Reason::HostUnreachable, error.to_string()))?;
+                let callable = agents.into_iter().find(|agent| agent.name == name && agent.serving.is_some());
+                match callable {
+                    Some(agent) => Ok(agent),
+                    // The host itself says best what is wrong with the name.
+                    None => Err(self.call(name, &Request::default()).await.err().unwrap_or_else(|| {
+                        Failure::new(Reason::UnknownAgent, format!("no agent is called `{name}`"))
+                    })),
+                }
+            }
+        }
+    }
+
+    async fn call(&self, name: &str, request: &Request) -> Result<CallOutcome, Failure> {
+        match self {
+            Self::Private(host) => host.call(name, request).await,
+            Self::Running(running) => running.call(name, request).await,
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Settings: the environment, `.env` and `roost.toml` of the home, read once and passed on as plain values.
+
+use crate::args::Arguments;
+use roost_host::{AgentSettings, Home, HostSettings};
+use roost_protocol::{Failure, Limits, Reason};
+use roost_runtime::{PoolSettings, Surface};
+use serde::Deserialize;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Where RAPP hosts have always listened.
+const DEFAULT_PORT: u16 = 7071;
+
+/// What every agent sees of the host's environment: what programs need to run at all, and nothing secret.
+const COMMON_NAMES: &[&str] = &["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+
+/// What tools such as uv need besides: where packages come from and how to reach them.
+const TOOL_PREFIXES: &[&str] = &["UV_", "PIP_", "SSL_", "XDG_", "CURL_CA_", "REQUESTS_CA_"];
+const TOOL_NAMES: &[&str] = &[
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+];
+
+/// Everything the program was told.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) host: HostSettings,
+    pub(crate) port: u16,
+}
+
+/// `roost.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    port: Option<u16>,
+    python: Option<PathBuf>,
+    limits: toml::Table,
+    workers: WorkerSettings,
+    agents: BTreeMap<String, OneAgent>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WorkerSettings {
+    per_agent: Option<usize>,
+    total: Option<usize>,
+    idle_seconds: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OneAgent {
+    enabled: bool,
+    env: Vec<String>,
+    limits: toml::Table,
+}
+
+impl Default for OneAgent {
+    fn default() -> Self {
+        Self { enabled: true, env: Vec::new(), limits: toml::Table::new() }
+    }
+}
+
+/// Reads everything. A mistake in the settings is refused with its line; nothing is guessed.
+pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
+    let environment = environment();
+    let user_home = environment.get("HOME").map(PathBuf::from);
+    let root = home_folder(arguments, &environment, user_home.as_deref())?;
+    let mut environment_and_file = dotenv(&root.join(".env"));
+    environment_and_file.extend(environment.clone());
+    let get = |name: &str| environment_and_file.get(name).filter(|value| !value.trim().is_empty());
+    let settings = settings(&root.join("roost.toml"))?;
+    let agents_folder = get("AGENTS_PATH").map(|path| root.join(path));
+    let home = Home::new(root, agents_folder);
+    let limits = limits(&[&settings.limits])?;
+    let agents = settings
+        .agents
+        .into_iter()
+        .map(|(key, one)| {
+            let environment =
+                one.env.iter().filter_map(|name| Some((name.clone(), get(name)?.clone()))).collect();
+            let limits = self::limits(&[&settings.limits, &one.limits])?;
+            Ok((key, AgentSettings { enabled: one.enabled, environment, limits }))
+        })
+        .collect::<Result<_, Failure>>()?;
+    let pool = PoolSettings::default();
+    let pool = PoolSettings {
+        workers_per_agent: settings.workers.per_agent.unwrap_or(pool.workers_per_agent).max(1),
+        workers: settings.workers.total.unwrap_or(pool.workers).max(1),
+        idle: settings.workers.idle_seconds.map_or(pool.idle, Duration::from_secs),
+        ..pool
+    };
+    let port =
+        get("PORT").and_then(|port| port.trim().parse().ok()).or(settings.port).unwrap_or(DEFAULT_PORT);
+    let surface = Surface {
+        search_path: search_path(&environment),
+        user_home,
+        tool_environment: tool_environment(&environment),
+        python: get("ROOST_PYTHON").map(PathBuf::from).or(settings.python),
+    };
+    let working_directory = std::env::current_dir().unwrap_or_else(|_| home.root().to_owned());
+    let environment = agent_environment(&environment, &home);
+    let host = HostSettings { home, surface, pool, environment, working_directory, limits, agents };
+    Ok(Config { host, port })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
+fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+fn home_folder(
+    arguments: &Arguments,
+    environment: &BTreeMap<String, String>,
+    user_home: Option<&Path>,
+) -> Result<PathBuf, Failure> {
+    let chosen = arguments
+        .home
+        .clone()
+        .or_else(|| environment.get("ROOST_HOME").filter(|value| !value.is_empty()).map(PathBuf::from))
+        .or_else(|| user_home.map(|home| home.join(".roost")))
+        .ok_or_else(|| Failure::new(Reason::HomeUnusable, "there is no HOME to put the home folder in"))?;
+    std::path::absolute(&chosen)
+        .map_err(|error| Failure::new(Reason::HomeUnusable, format!("{}: {error}", chosen.display())))
+}
+
+fn settings(path: &Path) -> Result<Settings, Failure> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Settings::default()),
+        Err(error) => {
+            return Err(Failure::new(Reason::InvalidSettings, format!("{}: {error}", path.display())));
+        }
+    };
+    toml::from_str(&text).map_err(|error| {
+        let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());
+        let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
+        Failure::new(Reason::InvalidSettings, format!("{}:{line}: {}", path.display(), error.message()))
+            .at_line(line)
+    })
+}
+
+/// Later tables win over earlier ones, and all over the defaults.
+fn limits(tables: &[&toml::Table]) -> Result<Limits, Failure> {
+    let mut merged = toml::Table::new();
+    for table in tables {
+        merged.extend((*table).clone());
+    }
+    merged.try_into().map_err(|error: toml::de::Error| {
+        Failure::new(Reason::InvalidSettings, format!("limits: {}", error.message()))
+    })
+}
+
+/// `NAME=value` lines; quotes around a value and a leading `export` are dropped.
+fn dotenv(path: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let pair = |line: &str| {
+        let line = line.trim();
+        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+        let value = value.trim();
+        let unquoted = ['"', '\'']
+            .iter()
+            .find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote))
+            .unwrap_or(value);
+        (!name.starts_with('#')).then(|| (name.trim().to_owned(), unquoted.to_owned()))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+fn search_path(environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
+    environment.get("PATH").map(|path| std::env::split_paths(path).collect()).unwrap_or_default()
+}
+
+fn tool_environment(environment: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let is_for_tools = |name: &str| {
+        COMMON_NAMES.contains(&name)
+            || TOOL_NAMES.contains(&name)
+            || TOOL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    };
+    environment
+        .iter()
+        .filter(|(name, _)| is_for_tools(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn agent_environment(environment: &BTreeMap<String, String>, home: &Home) -> BTreeMap<String, String> {
+    let common =
+        COMMON_NAMES.iter().filter_map(|name| Some(((*name).to_owned(), environment.get(*name)?.clone())));
+    let root = home.root().display().to_string();
+    common
+        .chain([
+            ("AGENTS_PATH".to_owned(), home.agents().display().to_string()),
+            ("SOUL_PATH".to_owned(), home.soul().display().to_string()),
+            ("BRAINSTEM_HOME".to_owned(), root.clone()),
+            ("RAPP_HOME".to_owned(), root.clone()),
+            ("ROOST_HOME".to_owned(), root),
+        ])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dotenv, limits, settings};
+    use roost_protocol::Reason;
+    use std::fs;
+
+    #[test]
+    fn a_mistake_in_the_settings_is_named_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("roost.toml");
+        for (text, line) in [
+            ("port = 1\nprot = 2\n", 2),
+            ("port = \"x\"", 1),
+            ("\n[agents.\"x\"]\nenabld = true", 3),
+            ("port = ", 1),
+        ] {
+            fs::write(&path, text).unwrap();
+            let failure = settings(&path).unwrap_err();
+            assert_eq!((failure.reason, failure.line), (Reason::InvalidSettings, Some(line)), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_agents_own_limits_win_over_the_common_ones() {
+        let common = toml::from_str("wall_seconds = 5\nmemory_mb = 64").unwrap();
+        let own = toml::from_str("wall_seconds = 9").unwrap();
+        let limits = limits(&[&common, &own]).unwrap();
+        assert_eq!((limits.wall_seconds, limits.memory_mb, limits.result_mb), (9, 64, 16));
+        assert!(super::limits(&[&toml::from_str("wal_seconds = 5").unwrap()]).is_err());
+    }
+
+    #[test]
+    fn env_files_are_read_as_shells_write_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".env");
+        fs::write(&path, "# note\nA=1\nexport B = \"two words\"\nC='x=y'\nnot a pair\n").unwrap();
+        let read = dotenv(&path);
+        assert_eq!(read.len(), 3);
+        assert_eq!((read["A"].as_str(), read["B"].as_str(), read["C"].as_str()), ("1", "two words", "x=y"));
+    }
+}

@@ -1,0 +1,121 @@
+//! The registry's ten contract tests: five read the file, five run it in a worker.
+
+use crate::{
+    host::{Host, OpenFile},
+    perform::Request,
+    program::grammar,
+};
+use roost_apps::{
+    AgentFile, ContractCheck, PythonSource, Validation, ValidationError, has_docstring, has_manifest,
+    manifest_fields, name_format, no_hardcoded_secrets,
+};
+use roost_protocol::{AgentName, Failure, Language};
+use serde::Serialize;
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+/// What the registry allows a file to run on its own.
+const STANDALONE_WITHIN: Duration = Duration::from_secs(15);
+
+/// The outcome of all tests of one file.
+#[derive(Debug, Serialize)]
+pub struct ContractResult {
+    /// True when every test passed.
+    pub ok: bool,
+    /// In the order of the registry.
+    pub tests: Vec<ContractCheck>,
+}
+
+/// Runs all tests that a file of this language has.
+pub async fn contract_tests(host: &Host, path: &Path) -> Result<ContractResult, Failure> {
+    let file = AgentFile::read(path)?;
+    let tests = match file.language {
+        Language::Python => python_tests(host, &file).await?,
+        Language::TypeScript => {
+            let mut tests = running_tests(host, path).await;
+            tests.push(no_hardcoded_secrets(&String::from_utf8_lossy(&file.bytes)));
+            tests
+        }
+    };
+    Ok(ContractResult { ok: tests.iter().all(|test| test.passed), tests })
+}
+
+async fn python_tests(host: &Host, file: &AgentFile) -> Result<Vec<ContractCheck>, Failure> {
+    let source = PythonSource::parse(&file.bytes, grammar(host.runtime().python_version().await))?;
+    let mut tests = vec![has_manifest(&source), manifest_fields(&source), name_format(&source)];
+    tests.extend(running_tests(host, &file.path).await);
+    tests.push(standalone(host, file, &source).await);
+    tests.extend([has_docstring(&source), no_hardcoded_secrets(source.text())]);
+    Ok(tests)
+}
+
+async fn running_tests(host: &Host, path: &Path) -> Vec<ContractCheck> {
+    let opened = host.open_file(path).await;
+    let failed = |failure: &Failure| {
+        ["has_basic_agent", "instantiation", "runtime_name_is_tool_safe", "perform_returns_str"]
+            .map(|test| ContractCheck::new(test, false, failure.message.clone()))
+            .to_vec()
+    };
+    let file = match opened {
+        Ok(file) => file,
+        Err(failure) => return failed(&failure),
+    };
+    let agent = &file.description.agents[0];
+    let Ok(name) = AgentName::parse(&agent.name) else { return Vec::new() };
+    vec![
+        ContractCheck::new("has_basic_agent", true, format!("class {}", agent.class)),
+        ContractCheck::new("instantiation", true, "constructed without arguments"),
+        ContractCheck::new("runtime_name_is_tool_safe", true, format!("the name is {name}")),
+        perform_returns_text(&file, &name).await,
+    ]
+}
+
+async fn perform_returns_text(file: &OpenFile, name: &AgentName) -> ContractCheck {
+    let test = "perform_returns_str";
+    match file.call(name, &Request::default()).await {
+        Ok(outcome) => match outcome.error {
+            None => ContractCheck::new(test, true, format!("{} characters", outcome.output.chars().count())),
+            Some(failure) => ContractCheck::new(test, false, failure.message),
+        },
+        Err(failure) => ContractCheck::new(test, false, failure.message),
+    }
+}
+
+/// The file as a program of its own, with the modules agents import on its path.
+async fn standalone(host: &Host, file: &AgentFile, source: &PythonSource) -> ContractCheck {
+    let test = "standalone_execution";
+    let ran = async {
+        let dependencies = roost_apps::dependencies(source)?;
+        let (python, shims) = host.runtime().python_for(&dependencies).await?;
+        let mut environment: BTreeMap<String, String> = host.inner.settings.environment.clone();
+        environment.insert("PYTHONPATH".to_owned(), shims.to_string_lossy().into_owned());
+        environment.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+        roost_runtime::run(&python, &[file.path.clone().into()], &environment, STANDALONE_WITHIN).await
+    };
+    match ran.await {
+        Ok(ran) if ran.succeeded => ContractCheck::new(test, true, "exits with status 0"),
+        Ok(ran) => {
+            let last = ran.stderr.trim().lines().last().unwrap_or("no message").to_owned();
+            ContractCheck::new(test, false, format!("does not exit with status 0: {last}"))
+        }
+        Err(failure) => ContractCheck::new(test, false, failure.message),
+    }
+}
+
+/// Everything that can be refused without running the file.
+pub async fn validate_file(host: &Host, path: &Path) -> Validation {
+    let mut validation =
+        roost_apps::validate_agent_file(path, grammar(host.runtime().python_version().await));
+    let typescript = AgentFile::read(path).ok().filter(|file| file.language == Language::TypeScript);
+    if let Some(file) = typescript
+        && let Err(failure) = roost_runtime::check_typescript(&file.bytes, &file.path)
+    {
+        let line = failure.line.map(|line| format!(":{line}")).unwrap_or_default();
+        validation.ok = false;
+        validation.errors.push(ValidationError {
+            code: failure.reason.code(),
+            message: failure.message,
+            path: format!("{}{line}", path.display()),
+        });
+    }
+    validation
+}

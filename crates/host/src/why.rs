@@ -1,0 +1,104 @@
+//! One cause, the evidence, and the next step, for anything that does not work.
+
+use crate::host::{Host, NoProgress};
+use roost_protocol::{AgentListing, AgentState, Failure, Reason, Serving};
+use serde::Serialize;
+
+/// Lines of a log that are evidence enough.
+const EVIDENCE_LINES: usize = 12;
+
+/// Only the end of a log is read.
+const EVIDENCE_BYTES: u64 = 16 << 10;
+
+/// The answer to "why?".
+#[derive(Debug, Serialize)]
+pub struct Explanation {
+    /// What was asked about.
+    pub subject: String,
+    /// True when there is nothing wrong with it.
+    pub works: bool,
+    /// The code, when there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// The cause in one sentence.
+    pub cause: String,
+    /// Where to look.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The last lines the agent printed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+    /// What to do.
+    pub next: String,
+}
+
+/// Explains an agent by name or file, or a reason code.
+pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure> {
+    if let Some(reason) = Reason::ALL.iter().find(|reason| reason.code() == subject) {
+        return Ok(Explanation {
+            subject: subject.to_owned(),
+            works: false,
+            reason: Some(*reason),
+            cause: reason.sentence().to_owned(),
+            place: None,
+            evidence: Vec::new(),
+            next: reason.next().to_owned(),
+        });
+    }
+    let agents = host.agents(&NoProgress).await?;
+    let fits = |agent: &&AgentListing| agent.name == subject || agent.file == subject;
+    // The one that does not work is the one the question is about.
+    let worst = agents.iter().filter(fits).max_by_key(|agent| agent.state != AgentState::Ready);
+    match worst {
+        Some(agent) => Ok(explain_agent(host, agent)),
+        None => {
+            Err(Failure::new(Reason::UnknownAgent, format!("no agent, file or reason is called `{subject}`")))
+        }
+    }
+}
+
+fn explain_agent(host: &Host, agent: &AgentListing) -> Explanation {
+    let path = host.home().agents().join(&agent.file);
+    let subject = agent.name.clone();
+    let Some(failure) = &agent.reason else {
+        return Explanation {
+            subject,
+            works: true,
+            reason: None,
+            cause: "It is loaded and can be called.".to_owned(),
+            place: Some(path.display().to_string()),
+            evidence: Vec::new(),
+            next: format!("roost call {}", agent.name),
+        };
+    };
+    let line = failure.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let mut cause = failure.message.clone();
+    if agent.serving == Some(Serving::LastGood) {
+        cause.push_str(" (its last good version keeps answering)");
+    }
+    Explanation {
+        subject,
+        works: false,
+        reason: Some(failure.reason),
+        cause,
+        place: Some(format!("{}{line}", path.display())),
+        evidence: last_lines(&host.runtime().log_path(&path)),
+        next: failure.next_step().to_owned(),
+    }
+}
+
+fn last_lines(log: &std::path::Path) -> Vec<String> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    let Ok(mut file) = std::fs::File::open(log) else { return Vec::new() };
+    let length = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    let mut bytes = Vec::new();
+    let read = file
+        .seek(SeekFrom::Start(length.saturating_sub(EVIDENCE_BYTES)))
+        .and_then(|_| file.read_to_end(&mut bytes));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    lines.iter().skip(lines.len().saturating_sub(EVIDENCE_LINES)).map(|line| (*line).to_owned()).collect()
+}

@@ -1,0 +1,63 @@
+//! Listing and calling agents.
+
+use crate::error::ErrorAnswer;
+use axum::{
+    Json,
+    extract::{Path, State, rejection::JsonRejection},
+};
+use roost_host::{Host, NoProgress, Request};
+use roost_protocol::{AgentListing, CallOutcome, Failure, Reason, UserGuid};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Files and the agents in them, as the RAPP kernels list them.
+pub(crate) async fn files(State(host): State<Host>) -> Json<Value> {
+    let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for agent in host.known_agents() {
+        let names = files.entry(agent.file).or_default();
+        if agent.serving.is_some() {
+            names.push(agent.name);
+        }
+    }
+    let files: Vec<Value> = files
+        .into_iter()
+        .map(|(filename, agents)| json!({ "filename": filename, "agents": agents }))
+        .collect();
+    Json(json!({ "files": files }))
+}
+
+/// The list of `roost agents --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Agents {
+    agents: Vec<AgentListing>,
+}
+
+/// Every agent with its state; what changed a moment ago counts.
+pub(crate) async fn list(State(host): State<Host>) -> Result<Json<Agents>, ErrorAnswer> {
+    Ok(Json(Agents { agents: host.agents(&NoProgress).await? }))
+}
+
+/// What a caller sends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CallBody {
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    #[serde(default)]
+    user_guid: Option<UserGuid>,
+    #[serde(default)]
+    slush: Option<Map<String, Value>>,
+}
+
+/// Runs one agent. A client that leaves ends the call.
+pub(crate) async fn call(
+    State(host): State<Host>,
+    Path(name): Path<String>,
+    body: Result<Json<CallBody>, JsonRejection>,
+) -> Result<Json<CallOutcome>, ErrorAnswer> {
+    let Json(body) = body.map_err(|rejection| Failure::new(Reason::BadRequest, rejection.body_text()))?;
+    let request =
+        Request { arguments: body.arguments, user: body.user_guid, slush: body.slush, ..Request::default() };
+    Ok(Json(host.call(&name, &request).await?))
+}

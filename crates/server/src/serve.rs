@@ -1,0 +1,57 @@
+//! Listening on loopback, and stopping without losing an answer.
+
+use crate::router::router;
+use roost_host::Host;
+use roost_protocol::{Failure, Reason};
+use std::{future::Future, net::Ipv4Addr, time::Duration};
+use tokio::net::TcpListener;
+
+/// How long running requests may take to finish once the host is asked to stop.
+const STOP_WITHIN: Duration = Duration::from_secs(5);
+
+/// A port that was taken.
+pub struct Listening {
+    listener: TcpListener,
+    port: u16,
+}
+
+/// Takes a port on loopback; 0 takes a free one.
+pub async fn listen(port: u16) -> Result<Listening, Failure> {
+    let refuse = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            Failure::new(Reason::PortInUse, format!("port {port} is already in use"))
+        }
+        _ => Failure::new(Reason::Internal, format!("listen on port {port}: {error}")),
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(refuse)?;
+    let port = listener.local_addr().map_err(refuse)?.port();
+    Ok(Listening { listener, port })
+}
+
+impl Listening {
+    /// The port that was taken.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Serves until `stop` resolves, then lets running requests finish.
+    pub async fn serve(
+        self,
+        host: Host,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), Failure> {
+        let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
+        let stop = async move {
+            stop.await;
+            // Nobody listening means that the server ended by itself.
+            stopping.send(()).ok();
+        };
+        let app = router(host, self.port);
+        let serving = axum::serve(self.listener, app).with_graceful_shutdown(stop).into_future();
+        tokio::select! {
+            served = serving => served.map_err(|error| Failure::new(Reason::Internal, format!("serve: {error}"))),
+            () = async { if stopped.await.is_ok() { tokio::time::sleep(STOP_WITHIN).await } else { std::future::pending().await } } => Ok(()),
+        }
+    }
+}
