@@ -22,7 +22,8 @@ test: setup
 	@cargo xtask ci
 
 bench: setup
-	@cargo run --release --package roost-tests --bin bench -- $(ARGS)
+	@cargo build --release --package roost-cli --package roost-tests --bins
+	@$${CARGO_TARGET_DIR:-target}/release/bench
 
 setup:
 	@scripts/setup.sh test

@@ -47,7 +47,7 @@ def load(start, source):
 
 def execute(file, source):
     """Runs the source as a module of its own; exactly the bytes that were given, never a cached compilation."""
-    name = "roost_agent_" + re.sub(r"\W", "_", file.rsplit("/", 1)[-1].rsplit(".", 1)[0])
+    name = module_name(file)
     spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
     # Dataclasses, pickling and inspection look a class's module up by name.
@@ -55,6 +55,11 @@ def execute(file, source):
     code = compile(source, file, "exec", dont_inherit=True)
     exec(code, module.__dict__)
     return module
+
+
+def module_name(file):
+    """A name of the file's own that no import can mean."""
+    return "roost_agent_" + re.sub(r"\W", "_", file.rsplit("/", 1)[-1].rsplit(".", 1)[0])
 
 
 def candidates(module):

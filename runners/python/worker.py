@@ -8,7 +8,6 @@ import gc
 import inspect
 import json
 import os
-import random
 import socket
 import struct
 import sys
@@ -35,7 +34,6 @@ def serve(channel_fd, calls_fd):
     if text is None:
         return 0
     start = json.loads(text)
-    forget_the_zygote()
     enter_sandbox(start)
     source = channel.receive_exactly(start["source_bytes"])
     prepare(start, calls_fd)
@@ -55,15 +53,11 @@ def serve(channel_fd, calls_fd):
         channel.send(reply)
 
 
-def forget_the_zygote():
-    """Gives this process random numbers of its own; everything else random asks the kernel each time."""
-    random.seed()
-
-
 def enter_sandbox(start):
     """The place for the kernel sandbox: after fork, before the agent's code is read."""
-    os.environ.clear()
-    os.environ.update(start["environment"])
+    # The zygote has no environment, so this is all of it.
+    for name, value in start["environment"].items():
+        os.environ[name] = value
     time.tzset()
     os.chdir(start["working_directory"])
 

@@ -48,7 +48,7 @@ def warm_up():
             continue
     for name in (
         "basic_agent agents.basic_agent openrappter.agents.basic_agent local_storage utils.storage_factory "
-        "utils.azure_file_storage utils.dynamics_storage utils.llm utils.workspace brainstem function_app worker"
+        "utils.azure_file_storage utils.dynamics_storage utils.llm utils.workspace brainstem function_app worker rehearsal"
     ).split():
         __import__(name)
     sys.path.pop(0)
@@ -59,10 +59,22 @@ def warm_up():
         site.setquit()
 
 
-def prctl(option, value):
-    """Asks the kernel for a property of this process; the caller can live without it."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    return libc.prctl(option, value, 0, 0, 0) == 0
+def load_prctl():
+    """The system call by which a process asks the kernel for a property of itself."""
+    function = ctypes.CDLL(None).prctl
+    function.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+    return function
+
+
+# Made here, once: making it in a worker would cost each of them a quarter of a megabyte.
+prctl = load_prctl()
+
+
+def fill_allocator_gaps():
+    """Objects of every small size, to be kept: what a worker allocates then goes to fresh pages, close together,
+    instead of into gaps all over the shared ones, each of which would have to be copied."""
+    sizes = range(48, 513, 16)
+    return [bytes(size - 40) for size in sizes for _ in range(400)], [[[None], {}, (index,)] for index in range(2000)]
 
 
 class Zygote:
@@ -132,8 +144,8 @@ class Zygote:
             self.wakeup_write.close()
             os.setsid()
             # The worker dies with the zygote, and its own daemons stay below it.
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            prctl(PR_SET_CHILD_SUBREAPER, 1)
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
             channel, calls, log = descriptors
             os.dup2(log, 1)
             os.dup2(log, 2)
@@ -200,15 +212,20 @@ class Zygote:
 
 def main():
     os.set_inheritable(CONTROL, False)
+    # The host gives none; the interpreter may have set a locale for itself.
+    os.environ.clear()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     warm_up()
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     control = socket.socket(fileno=CONTROL)
-    # A collection in a worker would touch, and so copy, every shared page.
+    sys.modules["rehearsal"].rehearse()
     gc.collect()
+    filling = fill_allocator_gaps()
+    # A collection in a worker would touch, and so copy, every shared page.
     gc.freeze()
     Zygote(control).run()
+    del filling
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ const contextProperty = {
     const context = contexts.get(this);
     if (context === undefined) return null;
     if (context.text !== null) {
-      context.value = JSON.parse(context.text);
+      context.value = withOlderNames(JSON.parse(context.text));
       context.text = null;
     }
     return context.value;
@@ -22,6 +22,14 @@ const contextProperty = {
     contexts.set(this, { text: null, value });
   },
 };
+
+/** The same layers under the names openrappter gave them. */
+function withOlderNames(context) {
+  context.memory_echoes ??= context.memory;
+  context.query_signals ??= context.query;
+  context.upstream_slush ??= context.slush;
+  return context;
+}
 
 /** Gives an agent the context of its next call. */
 export function giveContext(agent, text) {

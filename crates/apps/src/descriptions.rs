@@ -169,10 +169,11 @@ impl Descriptions {
         self.changed |= self.files.len() != before;
     }
 
-    /// Forgets what every content said, so that each file is described again. Last good versions are kept.
-    pub fn forget_described(&mut self) {
-        self.changed |= !self.described.is_empty();
-        self.described.clear();
+    /// Forgets what some contents said, so that those files are described again. Last good versions are kept.
+    pub fn forget(&mut self, is_unwanted: impl Fn(&Described) -> bool) {
+        let before = self.described.len();
+        self.described.retain(|_, described| !is_unwanted(described));
+        self.changed |= self.described.len() != before;
     }
 
     /// Writes the cache if anything changed, without what no known file refers to.

@@ -138,7 +138,12 @@ fn home_folder(
 fn settings(path: &Path) -> Result<Settings, Failure> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Settings::default()),
+        // A home that is no folder has no settings either; that it cannot be used is said when it is opened.
+        Err(error)
+            if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(Settings::default());
+        }
         Err(error) => {
             return Err(Failure::new(Reason::InvalidSettings, format!("{}: {error}", path.display())));
         }

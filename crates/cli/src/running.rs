@@ -1,7 +1,7 @@
 //! The running host of a home: its record on disk, and calls to it.
 
 use roost_host::{Home, Request};
-use roost_protocol::{CallOutcome, Failure, Reason};
+use roost_protocol::{AgentListing, CallOutcome, Failure, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{io::Write as _, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
@@ -69,8 +69,18 @@ impl RunningHost {
     }
 
     /// All agents, as the running host knows them.
-    pub(crate) async fn agents(&self) -> Result<Value, Failure> {
-        self.get("/v1/agents").await
+    pub(crate) async fn agents(&self) -> Result<Vec<AgentListing>, Failure> {
+        self.listing("/v1/agents").await
+    }
+
+    /// The same after it asked every file again.
+    pub(crate) async fn agents_asked_again(&self) -> Result<Vec<AgentListing>, Failure> {
+        self.listing("/v1/agents?refresh=true").await
+    }
+
+    async fn listing(&self, path: &str) -> Result<Vec<AgentListing>, Failure> {
+        let mut answer = self.get(path).await?;
+        understood(answer["agents"].take())
     }
 
     /// Calls an agent there.
@@ -78,7 +88,10 @@ impl RunningHost {
         let body =
             json!({ "arguments": request.arguments, "user_guid": request.user, "slush": request.slush });
         let url = format!("{}/v1/agents/{}/call", self.address, percent_encoded(name));
-        let answer = ask(move |agent| read_answer(agent.post(&url).send(body.to_string()))).await?;
+        let answer = ask(move |agent| {
+            read_answer(agent.post(&url).content_type("application/json").send(body.to_string()))
+        })
+        .await?;
         understood(answer)
     }
 
@@ -128,7 +141,7 @@ fn failure_in(value: &Value) -> Failure {
     }
 }
 
-fn understood(value: Value) -> Result<CallOutcome, Failure> {
+fn understood<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|error| Failure::new(Reason::HostUnreachable, error.to_string()))
 }
 

@@ -1,6 +1,6 @@
 //! Data sloshing: what an agent knows before the first line of `perform` runs.
 //!
-//! The layers have the names of the specification and, beside them, those the one published implementation uses.
+//! The layers have the names of the specification; the base classes add those the one published implementation uses.
 
 use crate::memory::{Memories, Memory, words};
 use jiff::Zoned;
@@ -31,13 +31,10 @@ pub(crate) struct Circumstances<'a> {
 struct Context<'a> {
     timestamp: String,
     temporal: Temporal,
-    query: &'a Query<'a>,
-    query_signals: &'a Query<'a>,
-    memory: &'a [Echo<'a>],
-    memory_echoes: &'a [Echo<'a>],
+    query: Query<'a>,
+    memory: Vec<Echo<'a>>,
     behavioral: Behavioral,
     slush: &'a Map<String, Value>,
-    upstream_slush: &'a Map<String, Value>,
     priors: Map<String, Value>,
     orientation: Orientation,
     breadcrumbs: &'a [String],
@@ -98,13 +95,10 @@ pub(crate) fn context_text(now: &Zoned, around: &Circumstances<'_>, memories: &M
     let context = Context {
         timestamp: now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         temporal: temporal(now),
-        query: &query,
-        query_signals: &query,
-        memory: &echoes,
-        memory_echoes: &echoes,
+        query,
+        memory: echoes,
         behavioral,
         slush,
-        upstream_slush: slush,
         priors: Map::new(),
         orientation,
         breadcrumbs: around.breadcrumbs,

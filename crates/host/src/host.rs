@@ -129,7 +129,7 @@ impl Host {
 
     /// Forgets what files said, so that the next look asks all of them again.
     pub fn forget_descriptions(&self) {
-        lock(&self.inner.descriptions).forget_described();
+        lock(&self.inner.descriptions).forget(|_| true);
     }
 
     /// The current entry of one agent.

@@ -3,8 +3,9 @@
 use crate::settings::Home;
 use roost_protocol::{AgentName, Failure, Language, Reason};
 use std::{
-    fs::OpenOptions,
+    fs::{DirBuilder, OpenOptions},
     io::{self, Write as _},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
 
@@ -26,7 +27,10 @@ pub fn create_home(home: &Home) -> Result<(), Failure> {
         Failure::new(Reason::HomeUnusable, format!("{}: {error}", path.display()))
     };
     let is_new = !home.agents().exists();
-    for folder in [home.root(), home.agents(), &home.data(), &home.logs(), &home.run()] {
+    // What agents remember is nobody else's business.
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(home.root());
+    made.map_err(|error| unusable(home.root(), error))?;
+    for folder in [home.agents(), &home.data(), &home.logs(), &home.run()] {
         std::fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
     }
     if is_new {

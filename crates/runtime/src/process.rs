@@ -113,11 +113,20 @@ pub(crate) fn as_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-/// CPU time a process used so far, its threads included; `None` when it is gone.
-pub(crate) fn cpu_time(pid: u32) -> Option<Duration> {
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).ok()?);
-    let clock = nix::time::clock_getcpuclockid(pid).ok()?;
-    Some(nix::time::clock_gettime(clock).ok()?.into())
+/// Tells the CPU time of one process, its threads included, in one system call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CpuClock(nix::time::ClockId);
+
+impl CpuClock {
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(pid).ok()?);
+        nix::time::clock_getcpuclockid(pid).ok().map(Self)
+    }
+
+    /// CPU time so far; `None` when the process is gone.
+    pub(crate) fn now(self) -> Option<Duration> {
+        nix::time::clock_gettime(self.0).ok().map(Duration::from)
+    }
 }
 
 /// Highest resident memory of a process so far.

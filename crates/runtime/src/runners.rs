@@ -15,6 +15,7 @@ macro_rules! embedded {
 
 embedded![
     "python/loading.py",
+    "python/rehearsal.py",
     "python/worker.py",
     "python/zygote.py",
     "python/shims/basic_agent.py",

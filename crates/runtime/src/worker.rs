@@ -8,7 +8,7 @@ use crate::{
     frame::Frames,
     limits::Enforcer,
     log::{Logs, Printed},
-    process,
+    process::{self, CpuClock},
     zygote::Zygote,
 };
 use roost_protocol::{
@@ -29,8 +29,8 @@ const CPU_CHECK: Duration = Duration::from_millis(250);
 /// How long the last bytes of a process that ended may take, and its end after its last bytes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A call shorter than this cannot have used noticeably more memory than was already seen.
-const MEMORY_CHECK_AFTER: Duration = Duration::from_millis(1);
+/// A call with less CPU time than this cannot have used noticeably more memory than was already seen.
+const MEMORY_CHECK_AFTER: Duration = Duration::from_micros(500);
 
 /// A process that was started for a worker and waits for its first frame.
 #[derive(Debug)]
@@ -77,7 +77,9 @@ pub(crate) struct Worker {
     runtime: String,
     enforcement: Enforcement,
     peak_memory_kb: u64,
-    pub(crate) cpu_when_idle: Duration,
+    cpu: Option<CpuClock>,
+    /// CPU time at the last look: the end of the last call, or a later sweep.
+    cpu_seen: Duration,
 }
 
 impl Worker {
@@ -104,7 +106,8 @@ impl Worker {
             runtime: started.runtime,
             enforcement: around.enforcer.enforcement(),
             peak_memory_kb: 0,
-            cpu_when_idle: Duration::ZERO,
+            cpu: CpuClock::of(started.pid),
+            cpu_seen: Duration::ZERO,
         };
         worker.group = around.enforcer.confine(worker.pid, &program.limits)?;
         let source: &[u8] = if started.module.is_some() { &[] } else { &program.source };
@@ -147,12 +150,12 @@ impl Worker {
         self.result_of(id, answer).map(|performed| performed.output)
     }
 
-    /// What the worker used since `cpu_before`, after a call of this duration.
-    pub(crate) fn usage(&mut self, cpu_before: Duration, duration: Duration, reused: bool) -> Usage {
-        if self.peak_memory_kb == 0 || duration > MEMORY_CHECK_AFTER {
+    /// What the worker used since the last look.
+    pub(crate) fn usage(&mut self, reused: bool) -> Usage {
+        let cpu = self.cpu_since_last_look();
+        if self.peak_memory_kb == 0 || cpu > MEMORY_CHECK_AFTER {
             self.peak_memory_kb = process::peak_memory_kb(self.pid).unwrap_or(self.peak_memory_kb);
         }
-        let cpu = self.cpu_time().saturating_sub(cpu_before);
         Usage {
             worker: WorkerUse { pid: self.pid, reused, runtime: self.runtime.clone() },
             enforcement: self.enforcement.clone(),
@@ -161,8 +164,12 @@ impl Worker {
         }
     }
 
-    pub(crate) fn cpu_time(&self) -> Duration {
-        process::cpu_time(self.pid).unwrap_or_default()
+    /// CPU time since this was asked last.
+    pub(crate) fn cpu_since_last_look(&mut self) -> Duration {
+        let now = self.cpu.and_then(CpuClock::now).unwrap_or(self.cpu_seen);
+        let used = now.saturating_sub(self.cpu_seen);
+        self.cpu_seen = now;
+        used
     }
 
     /// True when the worker can be asked another question.
@@ -194,9 +201,9 @@ impl Worker {
     ) -> Result<FromWorker, Failure> {
         self.is_busy = true;
         self.printed.reset();
-        let cpu_end = self.cpu_time() + time.cpu;
+        let cpu_end = self.cpu_seen + time.cpu;
         let mut exit = self.exit.clone();
-        let pid = self.pid;
+        let cpu = self.cpu;
         let answered = {
             let frames = &mut self.frames;
             let mut exchange = pin!(async {
@@ -207,7 +214,7 @@ impl Worker {
                 biased;
                 answered = &mut exchange => answered,
                 () = self.printed.exceeded() => return Err(Failure::plain(Reason::OutputLimit)),
-                () = cpu_used_up(pid, cpu_end) => return Err(over(Reason::CpuLimit, time.cpu)),
+                () = cpu_used_up(cpu, cpu_end) => return Err(over(Reason::CpuLimit, time.cpu)),
                 () = sleep(time.within) => return Err(over(Reason::TimeLimit, time.within)),
                 exit = ended(&mut exit) => match timeout(LAST_WORDS, &mut exchange).await {
                     Ok(answered) => answered,
@@ -223,10 +230,10 @@ impl Worker {
             Err(error) if error.kind() == io::ErrorKind::InvalidData || error.is_json() => {
                 Err(violation(&error.to_string()))
             }
-            Ok(None) | Err(_) => {
-                let exit = timeout(LAST_WORDS, ended(&mut exit)).await.unwrap_or(Exit::Unknown);
-                Err(how_it_ended(exit, self.group.as_ref()))
-            }
+            Ok(None) | Err(_) => match timeout(LAST_WORDS, ended(&mut exit)).await {
+                Ok(exit) => Err(how_it_ended(exit, self.group.as_ref())),
+                Err(_) => Err(violation("it closed its connection")),
+            },
         }
     }
 }
@@ -266,11 +273,11 @@ impl IsJson for io::Error {
     }
 }
 
-async fn cpu_used_up(pid: u32, end: Duration) {
+async fn cpu_used_up(cpu: Option<CpuClock>, end: Duration) {
     let mut ticks = tokio::time::interval_at(Instant::now() + CPU_CHECK, CPU_CHECK);
     loop {
         ticks.tick().await;
-        if process::cpu_time(pid).is_some_and(|used| used > end) {
+        if cpu.and_then(CpuClock::now).is_some_and(|used| used > end) {
             return;
         }
     }

@@ -157,9 +157,7 @@ impl Workers {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.retain(|_, slot| {
             slot.lock_idle().retain_mut(|idle| {
-                let cpu = idle.worker.cpu_time();
-                let is_quiet = cpu.saturating_sub(idle.worker.cpu_when_idle) < IDLE_CPU_MAX;
-                idle.worker.cpu_when_idle = cpu;
+                let is_quiet = idle.worker.cpu_since_last_look() < IDLE_CPU_MAX;
                 idle.worker.is_usable() && is_quiet && idle.since.elapsed() < self.settings.idle
             });
             Arc::strong_count(slot) > 1 || !slot.lock_idle().is_empty()
@@ -241,8 +239,7 @@ struct Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(mut worker) = self.worker.take().filter(Worker::is_usable) {
-            worker.cpu_when_idle = worker.cpu_time();
+        if let Some(worker) = self.worker.take().filter(Worker::is_usable) {
             self.slot.lock_idle().push(Idle { worker, since: Instant::now() });
         }
     }
@@ -256,16 +253,14 @@ struct PooledAgent {
 
 impl PooledAgent {
     async fn perform_in_worker(&self, call: Call<'_>) -> (Result<Performed, Failure>, Option<Usage>) {
-        let started = Instant::now();
         let mut lease = match self.workers.lease(&self.key, &self.program).await {
             Ok(lease) => lease,
             Err(failure) => return (Err(failure), None),
         };
         let reused = lease.reused;
         let Some(worker) = &mut lease.worker else { return (Err(Failure::plain(Reason::Internal)), None) };
-        let cpu_before = if reused { worker.cpu_time() } else { Duration::ZERO };
         let result = worker.perform(&call, &self.program).await;
-        let usage = worker.usage(cpu_before, started.elapsed(), reused);
+        let usage = worker.usage(reused);
         (result, Some(usage))
     }
 }

@@ -31,7 +31,7 @@ class _Link:
 
     def __init__(self, calls_fd, identity, data_folder):
         self.identity = dict(identity or {})
-        self.data_folder = pathlib.Path(data_folder) if data_folder is not None else None
+        self.data_folder = data_folder
         self._calls_fd = calls_fd
         self._process = os.getpid()
         self._lock = threading.Lock()
@@ -131,8 +131,9 @@ def identity():
 
 def data_folder():
     """The folder for what agents keep. It exists when this returns."""
-    folder = _link.data_folder
-    if folder is None:
+    if _link.data_folder is not None:
+        folder = pathlib.Path(_link.data_folder)
+    else:
         # Outside a worker (`python my_agent.py`) the data is where the host would look for it.
         home = os.environ.get("ROOST_HOME")
         folder = (pathlib.Path(home) if home else pathlib.Path.home() / ".roost") / ".brainstem_data"

@@ -174,7 +174,7 @@ fn nothing_is_written_when_nothing_changed() {
     cache.keep_source(&file).unwrap();
     cache.set_seen("a_agent.py", file.seen());
     cache.retain_files(|_| true);
-    cache.forget_described();
+    cache.forget(|_| true);
     cache.save().unwrap();
     assert!(!home.cache().exists());
 }

@@ -1,7 +1,7 @@
 //! `roost agents`: every agent with its state, and why it is not ready.
 
 use super::open;
-use crate::{args::AgentsArguments, config::Config, output::Output};
+use crate::{args::AgentsArguments, config::Config, output::Output, running::RunningHost};
 use indicatif::{ProgressBar, ProgressStyle};
 use roost_host::{NoProgress, Progress};
 use roost_protocol::{AgentListing, AgentState, Failure, Serving};
@@ -16,24 +16,18 @@ pub(crate) async fn agents(
     arguments: &AgentsArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let host = open(config).await?;
-    if arguments.refresh {
-        host.forget_descriptions();
-    }
-    let bar = Bar(ProgressBar::hidden());
-    let agents = if output.shows_progress() {
-        let agents = host.agents(&bar).await?;
-        bar.0.finish_and_clear();
-        agents
-    } else {
-        host.agents(&NoProgress).await?
+    let folder = config.host.home.agents().to_owned();
+    let agents = match RunningHost::find(&config.host.home).await {
+        Some(running) if arguments.refresh => running.agents_asked_again().await?,
+        Some(running) => running.agents().await?,
+        None => in_private_host(config, arguments, output).await?,
     };
     if output.json {
         output.document(&json!({ "agents": agents }));
         return Ok(ExitCode::SUCCESS);
     }
     if agents.is_empty() {
-        output.line(&format!("No agents in {}.", host.home().agents().display()));
+        output.line(&format!("No agents in {}.", folder.display()));
         output.line("Make one with `roost new agent Hello`, or copy a file there.");
     }
     let width = agents.iter().map(|agent| agent.name.len()).max().unwrap_or_default().min(40);
@@ -45,6 +39,24 @@ pub(crate) async fn agents(
         output.note(&format!("{failed} not ready; `roost why NAME` says more"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn in_private_host(
+    config: Config,
+    arguments: &AgentsArguments,
+    output: &Output,
+) -> Result<Vec<AgentListing>, Failure> {
+    let host = open(config).await?;
+    if arguments.refresh {
+        host.forget_descriptions();
+    }
+    if !output.shows_progress() {
+        return host.agents(&NoProgress).await;
+    }
+    let bar = Bar(ProgressBar::hidden());
+    let agents = host.agents(&bar).await?;
+    bar.0.finish_and_clear();
+    Ok(agents)
 }
 
 fn line(agent: &AgentListing, width: usize) -> String {

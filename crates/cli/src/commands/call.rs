@@ -68,10 +68,11 @@ impl Caller {
         match self {
             Self::Private(host) => host.agent(name).await,
             Self::Running(running) => {
-                let answer = running.agents().await?;
-                let agents: Vec<AgentListing> = serde_json::from_value(answer["agents"].clone())
-                    .map_err(|error| Failure::new(Reason::HostUnreachable, error.to_string()))?;
-                let callable = agents.into_iter().find(|agent| agent.name == name && agent.serving.is_some());
+                let callable = running
+                    .agents()
+                    .await?
+                    .into_iter()
+                    .find(|agent| agent.name == name && agent.serving.is_some());
                 match callable {
                     Some(agent) => Ok(agent),
                     // The host itself says best what is wrong with the name.

@@ -3,6 +3,7 @@
 use super::open;
 use crate::{args::UpArguments, config::Config, output::Output, running};
 use roost_protocol::{Failure, Reason};
+use serde_json::json;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -19,7 +20,12 @@ pub(crate) async fn up(
     let record = running::publish(host.home(), port)?;
     let watching = roost_host::watch(&host)?;
     let stop = stop_signal()?;
-    output.line(&format!("listening on http://127.0.0.1:{port}"));
+    let address = format!("http://127.0.0.1:{port}");
+    if output.json {
+        output.document(&json!({ "address": address, "pid": std::process::id() }));
+    } else {
+        output.line(&format!("listening on {address}"));
+    }
     output.note(&format!("agents are read from {}", host.home().agents().display()));
     let served = listening.serve(host, stop).await;
     drop((watching, record));

@@ -33,15 +33,19 @@ fn context(query: &str, slush: Option<Value>, remembered: &[(&str, &str)]) -> Va
 }
 
 #[test]
-fn every_layer_is_there_under_both_names_even_without_anything_known() {
+fn every_layer_is_there_even_without_anything_known() {
     let context = context("", None, &[]);
-    for (name, alias) in
-        [("memory", "memory_echoes"), ("query", "query_signals"), ("slush", "upstream_slush")]
-    {
-        assert_eq!(context[name], context[alias], "{name}");
-        assert!(!context[name].is_null(), "{name}");
-    }
-    for layer in ["timestamp", "temporal", "behavioral", "priors", "orientation", "breadcrumbs"] {
+    for layer in [
+        "timestamp",
+        "temporal",
+        "memory",
+        "query",
+        "behavioral",
+        "slush",
+        "priors",
+        "orientation",
+        "breadcrumbs",
+    ] {
         assert!(!context[layer].is_null(), "{layer}");
     }
 }

@@ -3,7 +3,10 @@
 use crate::error::ErrorAnswer;
 use axum::{
     Json,
-    extract::{Path, State, rejection::JsonRejection},
+    extract::{
+        Path, Query, State,
+        rejection::{JsonRejection, QueryRejection},
+    },
 };
 use roost_host::{Host, NoProgress, Request};
 use roost_protocol::{AgentListing, CallOutcome, Failure, Reason, UserGuid};
@@ -33,8 +36,23 @@ pub(crate) struct Agents {
     agents: Vec<AgentListing>,
 }
 
+/// How to list.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ListQuery {
+    /// Asks every file again, also those that failed before.
+    #[serde(default)]
+    refresh: bool,
+}
+
 /// Every agent with its state; what changed a moment ago counts.
-pub(crate) async fn list(State(host): State<Host>) -> Result<Json<Agents>, ErrorAnswer> {
+pub(crate) async fn list(
+    State(host): State<Host>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Json<Agents>, ErrorAnswer> {
+    let Query(query) = query.map_err(|rejection| Failure::new(Reason::BadRequest, rejection.body_text()))?;
+    if query.refresh {
+        host.forget_descriptions();
+    }
     Ok(Json(Agents { agents: host.agents(&NoProgress).await? }))
 }
 
