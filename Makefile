@@ -23,7 +23,7 @@ test: setup
 
 bench: setup
 	@cargo build --release --package roost-cli --package roost-tests --bins
-	@$${CARGO_TARGET_DIR:-target}/release/bench
+	@$${CARGO_TARGET_DIR:-target}/release/bench $(ARGS)
 
 setup:
 	@scripts/setup.sh test

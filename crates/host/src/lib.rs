@@ -4,6 +4,7 @@
 
 mod settings; // what a host is told at its start
 mod host; // the agents of one home
+mod knowledge; // what is known of the folder, kept current
 mod roster; // which agents there are, and why others are not
 mod program; // from a file to a program
 mod perform; // one call
@@ -21,7 +22,8 @@ pub use self::{
     arguments::{arguments_from_words, check_required},
     contract::{ContractResult, contract_tests, validate_file},
     doctor::{Finding, FindingState, examine},
-    host::{Host, NoProgress, OpenFile, Progress},
+    host::{Host, OpenFile},
+    knowledge::{NoProgress, Progress},
     perform::Request,
     settings::{AgentSettings, Home, HostSettings},
     starter::{NewAgent, create_home, new_agent},

@@ -1,6 +1,6 @@
 //! One cause, the evidence, and the next step, for anything that does not work.
 
-use crate::host::{Host, NoProgress};
+use crate::{host::Host, knowledge::NoProgress};
 use roost_protocol::{AgentListing, AgentState, Failure, Reason, Serving};
 use serde::Serialize;
 

@@ -1,7 +1,10 @@
 //! The three connections between the host and a worker: questions, host calls, and what the agent prints.
 
-use std::{io, os::fd::OwnedFd};
-use tokio::net::{UnixStream, unix::pipe};
+use std::{
+    io,
+    os::{fd::OwnedFd, unix::net::UnixStream},
+};
+use tokio::net::unix::pipe;
 
 /// The host's ends.
 #[derive(Debug)]
@@ -32,7 +35,7 @@ pub(crate) fn connect() -> io::Result<(HostEnds, WorkerEnds)> {
 }
 
 fn socket_pair() -> io::Result<(UnixStream, OwnedFd)> {
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    let (ours, theirs) = UnixStream::pair()?;
     ours.set_nonblocking(true)?;
-    Ok((UnixStream::from_std(ours)?, theirs.into()))
+    Ok((ours, theirs.into()))
 }

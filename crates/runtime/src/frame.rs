@@ -1,8 +1,17 @@
 //! Frames on a Unix stream: a big-endian `u32` length, then that many bytes of JSON.
 
 use roost_protocol::FRAME_BYTES_MAX;
+use rustix::{
+    buffer::spare_capacity,
+    event::{PollFd, PollFlags, Timespec, poll},
+    net::{RecvFlags, recv},
+};
 use serde::{Serialize, de::DeserializeOwned};
-use std::io;
+use std::{
+    io::{self, Write as _},
+    os::unix::net::UnixStream as StdUnixStream,
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::UnixStream,
@@ -13,17 +22,22 @@ const HEADER_BYTES: usize = 4;
 /// Room a worker's buffer keeps between calls; one large result must not stay in memory for the worker's life.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// One side of a frame connection. A read that is cancelled may lose bytes: the connection must not be used again.
+/// One side of a frame connection. A question or answer that is cancelled may be half done: the connection must not
+/// be used again.
+///
+/// The socket belongs to the event loop only while somebody waits through it. An event loop that knew of every
+/// socket would be woken by every answer, also by those that a thread is already waiting for.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    stream: UnixStream,
+    socket: StdUnixStream,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
 }
 
 impl Frames {
-    pub(crate) fn new(stream: UnixStream) -> Self {
-        Self { stream, outgoing: Vec::new(), incoming: Vec::new() }
+    /// The socket must not block.
+    pub(crate) fn new(socket: StdUnixStream) -> Self {
+        Self { socket, outgoing: Vec::new(), incoming: Vec::new() }
     }
 
     /// Sends one frame, followed by raw bytes that the frame announced.
@@ -38,21 +52,33 @@ impl Frames {
         self.outgoing[..HEADER_BYTES]
             .copy_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
         self.outgoing.extend_from_slice(attachment);
-        self.stream.write_all(&self.outgoing).await?;
+        let sent = match (&self.socket).write(&self.outgoing) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            sent => sent?,
+        };
+        if sent < self.outgoing.len() {
+            self.in_event_loop()?.write_all(&self.outgoing[sent..]).await?;
+        }
         self.outgoing.shrink_to(KEPT_BYTES);
         Ok(())
     }
 
-    /// The next frame; `None` when the other side closed between frames.
-    pub(crate) async fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+    /// The next frame; `None` when the other side closed between frames. Waits on this thread for up to
+    /// `on_the_spot` before it gives the thread back: an answer that comes at once is there sooner than a trip
+    /// through the event loop and a second wake-up would take.
+    pub(crate) async fn receive<T: DeserializeOwned>(
+        &mut self,
+        on_the_spot: Duration,
+    ) -> io::Result<Option<T>> {
         self.incoming.clear();
-        let mut wanted = HEADER_BYTES;
-        while self.incoming.len() < wanted {
-            if self.stream.read_buf(&mut self.incoming).await? == 0 {
-                let between_frames = self.incoming.is_empty();
-                return if between_frames { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
-            }
-            if wanted == HEADER_BYTES && self.incoming.len() >= HEADER_BYTES {
+        let mut wanted = self.receive_now(on_the_spot)?;
+        if self.incoming.len() < wanted {
+            let mut stream = self.in_event_loop()?;
+            while self.incoming.len() < wanted {
+                if stream.read_buf(&mut self.incoming).await? == 0 {
+                    let between_frames = self.incoming.is_empty();
+                    return if between_frames { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+                }
                 wanted = self.announced_end()?;
             }
         }
@@ -64,10 +90,26 @@ impl Frames {
         Ok(Some(value))
     }
 
+    /// Takes what comes within the time, and says how much is wanted altogether.
+    fn receive_now(&mut self, within: Duration) -> io::Result<usize> {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(within.subsec_nanos()) };
+        let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
+        if !within.is_zero() && poll(&mut ready, Some(&timeout))? > 0 {
+            self.incoming.reserve(KEPT_BYTES);
+            // Nothing at all means the end, which the event loop sees as well.
+            recv(&self.socket, spare_capacity(&mut self.incoming), RecvFlags::DONTWAIT)?;
+        }
+        self.announced_end()
+    }
+
+    fn in_event_loop(&self) -> io::Result<UnixStream> {
+        UnixStream::from_std(self.socket.try_clone()?)
+    }
+
+    /// Where the frame ends, as far as that is known.
     fn announced_end(&mut self) -> io::Result<usize> {
-        let mut header = [0; HEADER_BYTES];
-        header.copy_from_slice(&self.incoming[..HEADER_BYTES]);
-        let length = u32::from_be_bytes(header) as usize;
+        let Some(header) = self.incoming.first_chunk::<HEADER_BYTES>() else { return Ok(HEADER_BYTES) };
+        let length = u32::from_be_bytes(*header) as usize;
         if length > FRAME_BYTES_MAX {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is too large"));
         }
@@ -81,28 +123,48 @@ impl Frames {
 mod tests {
     use super::Frames;
     use serde_json::{Value, json};
-    use tokio::{io::AsyncWriteExt, net::UnixStream};
+    use std::{io::Write as _, os::unix::net::UnixStream, time::Duration};
+
+    fn pair() -> (UnixStream, UnixStream) {
+        let (left, right) = UnixStream::pair().unwrap();
+        left.set_nonblocking(true).unwrap();
+        right.set_nonblocking(true).unwrap();
+        (left, right)
+    }
 
     #[tokio::test]
     async fn a_frame_arrives_as_it_was_sent_however_large() {
-        let (left, right) = UnixStream::pair().unwrap();
+        let (left, right) = pair();
         let (mut left, mut right) = (Frames::new(left), Frames::new(right));
         for text in ["", "ä", &"x".repeat(1 << 20)] {
             let sending = async { left.send(&json!({ "text": text }), b"").await.unwrap() };
-            let receiving = async { right.receive::<Value>().await.unwrap().unwrap() };
+            let receiving = async { right.receive::<Value>(Duration::ZERO).await.unwrap().unwrap() };
             assert_eq!(tokio::join!(sending, receiving).1["text"], text);
         }
         drop(left);
-        assert!(right.receive::<Value>().await.unwrap().is_none());
+        assert!(right.receive::<Value>(Duration::ZERO).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_already_there_needs_no_event_loop() {
+        let (left, right) = pair();
+        let (mut left, mut right) = (Frames::new(left), Frames::new(right));
+        for number in 0..100 {
+            left.send(&json!(number), b"").await.unwrap();
+            assert_eq!(
+                right.receive::<Value>(Duration::from_micros(number % 2)).await.unwrap().unwrap(),
+                number
+            );
+        }
     }
 
     #[tokio::test]
     async fn garbage_half_frames_and_giant_claims_are_errors() {
         for bytes in [&b"\xff\xff\xff\xff"[..], b"\0\0\0\x02x", b"\0\0\0\x02{]", b"\0\0\0\x02{}{}", b"\0\0"] {
-            let (mut left, right) = UnixStream::pair().unwrap();
-            left.write_all(bytes).await.unwrap();
+            let (mut left, right) = pair();
+            left.write_all(bytes).unwrap();
             drop(left);
-            assert!(Frames::new(right).receive::<Value>().await.is_err(), "{bytes:?}");
+            assert!(Frames::new(right).receive::<Value>(Duration::ZERO).await.is_err(), "{bytes:?}");
         }
     }
 }

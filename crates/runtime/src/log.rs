@@ -10,13 +10,16 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use tokio::{io::AsyncReadExt as _, net::unix::pipe, sync::Notify};
+use tokio::{net::unix::pipe, sync::Notify};
 
 /// A log rotates at this size: enough to understand a failure, small enough for hundreds of agents.
 const LOG_BYTES_MAX: u64 = 1 << 20;
 
 /// Older files kept beside the current one.
 const LOGS_KEPT: usize = 2;
+
+/// Copied at once: as much as a pipe holds, so that a flood costs the host little.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// All agents' logs; clones share them.
 #[derive(Debug, Clone)]
@@ -78,11 +81,12 @@ impl Printed {
     }
 }
 
-async fn copy(mut pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Printed>) {
-    let mut buffer = Vec::new();
-    loop {
-        buffer.clear();
-        match pipe.read_buf(&mut buffer).await {
+async fn copy(pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Printed>) {
+    // Idle workers hold no buffer: there may be hundreds of them. One that prints gets one for this piece.
+    while pipe.readable().await.is_ok() {
+        let mut buffer = Vec::with_capacity(PIECE_BYTES);
+        match pipe.try_read_buf(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Ok(0) | Err(_) => return,
             Ok(read) => printed.add(read),
         }
@@ -90,8 +94,6 @@ async fn copy(mut pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Print
         if let Err(error) = written {
             tracing::warn!(%error, "write an agent's log");
         }
-        // Idle workers hold no buffer: there may be hundreds of them.
-        buffer.shrink_to(0);
     }
 }
 

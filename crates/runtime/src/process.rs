@@ -15,6 +15,9 @@ use std::{
 };
 use tokio::process::{Child, Command};
 
+/// The number of the first descriptor that is not standard input, output or error.
+const FIRST_DESCRIPTOR: u32 = 3;
+
 /// A process to start. It inherits nothing that is not named here.
 #[derive(Debug)]
 pub(crate) struct Launch<'a> {
@@ -22,8 +25,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) arguments: Vec<OsString>,
     pub(crate) environment: &'a BTreeMap<String, String>,
     pub(crate) working_directory: &'a Path,
-    /// Descriptors and the numbers they get in the process.
-    pub(crate) descriptors: Vec<(OwnedFd, i32)>,
+    /// Descriptors beyond the standard three; in the process they are 3, 4 and so on.
+    pub(crate) descriptors: Vec<OwnedFd>,
     /// Standard output and error.
     pub(crate) output: Option<OwnedFd>,
 }
@@ -43,13 +46,13 @@ impl Launch<'_> {
                 command.stdout(Stdio::null()).stderr(Stdio::null());
             }
         }
-        let mappings = self
-            .descriptors
-            .into_iter()
-            .map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd })
+        let first_foreign = FIRST_DESCRIPTOR + u32::try_from(self.descriptors.len()).unwrap_or(u32::MAX);
+        let mappings = (FIRST_DESCRIPTOR as i32..)
+            .zip(self.descriptors)
+            .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
             .collect();
         command.as_std_mut().fd_mappings(mappings).map_err(io::Error::other)?;
-        sandbox::before_exec(command.as_std_mut());
+        sandbox::before_exec(command.as_std_mut(), first_foreign);
         command.spawn()
     }
 }

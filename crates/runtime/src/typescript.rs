@@ -27,10 +27,6 @@ use tokio::{
     sync::{OnceCell, oneshot, watch},
 };
 
-/// The numbers the runner finds its connections at.
-const CHANNEL_DESCRIPTOR: i32 = 3;
-const CALLS_DESCRIPTOR: i32 = 4;
-
 /// Everything needed to start TypeScript workers.
 #[derive(Debug)]
 pub(crate) struct TypeScript {
@@ -65,7 +61,8 @@ impl TypeScript {
             // The agent's environment comes with the first frame; the engine itself needs none.
             environment: &BTreeMap::from([("DENO_NO_UPDATE_CHECK".to_owned(), "1".to_owned())]),
             working_directory: Path::new("/"),
-            descriptors: vec![(given.channel, CHANNEL_DESCRIPTOR), (given.calls, CALLS_DESCRIPTOR)],
+            // The runner expects them in this order.
+            descriptors: vec![given.channel, given.calls],
             output: Some(given.log),
         };
         let child = launch.start().map_err(|error| refuse(&format!("start {}", engine.label()), error))?;

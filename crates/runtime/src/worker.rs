@@ -15,9 +15,8 @@ use roost_protocol::{
     Enforcement, Failure, FromWorker, HostCall, HostCallReply, PerformFrame, Performed, Reason, Start,
     ToWorker, WorkerUse,
 };
-use std::{io, path::PathBuf, pin::pin, sync::Arc, time::Duration};
+use std::{io, os::unix::net::UnixStream, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 use tokio::{
-    net::UnixStream,
     sync::oneshot,
     task::JoinHandle,
     time::{Instant, sleep, timeout},
@@ -25,6 +24,13 @@ use tokio::{
 
 /// How often a running call's CPU time is looked at; a call under this never pays for it.
 const CPU_CHECK: Duration = Duration::from_millis(250);
+
+/// An agent that answered within this the last time is worth waiting for on the spot.
+const QUICK: Duration = Duration::from_millis(2);
+
+/// How long the thread is kept for an answer: about five answers of a quick agent, and no more than a thread of
+/// the runtime may be kept from other work.
+const WAIT_ON_THE_SPOT: Duration = Duration::from_micros(150);
 
 /// How long the last bytes of a process that ended may take, and its end after its last bytes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -77,6 +83,7 @@ pub(crate) struct Worker {
     runtime: String,
     enforcement: Enforcement,
     peak_memory_kb: u64,
+    last_answer_took: Duration,
     cpu: Option<CpuClock>,
     /// CPU time at the last look: the end of the last call, or a later sweep.
     cpu_seen: Duration,
@@ -106,6 +113,7 @@ impl Worker {
             runtime: started.runtime,
             enforcement: around.enforcer.enforcement(),
             peak_memory_kb: 0,
+            last_answer_took: Duration::MAX,
             cpu: CpuClock::of(started.pid),
             cpu_seen: Duration::ZERO,
         };
@@ -204,11 +212,13 @@ impl Worker {
         let cpu_end = self.cpu_seen + time.cpu;
         let mut exit = self.exit.clone();
         let cpu = self.cpu;
+        let asked = Instant::now();
+        let on_the_spot = if self.last_answer_took < QUICK { WAIT_ON_THE_SPOT } else { Duration::ZERO };
         let answered = {
             let frames = &mut self.frames;
             let mut exchange = pin!(async {
                 frames.send(question, attachment).await?;
-                frames.receive::<FromWorker>().await
+                frames.receive::<FromWorker>(on_the_spot).await
             });
             tokio::select! {
                 biased;
@@ -225,6 +235,7 @@ impl Worker {
         match answered {
             Ok(Some(answer)) => {
                 self.is_busy = false;
+                self.last_answer_took = asked.elapsed();
                 Ok(answer)
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData || error.is_json() => {
@@ -286,7 +297,7 @@ async fn cpu_used_up(cpu: Option<CpuClock>, end: Duration) {
 async fn answer_host_calls(calls: UnixStream, host: Arc<dyn HostCalls>, file: PathBuf) {
     let mut calls = Frames::new(calls);
     // Ends with the worker, or with the first thing that is not a call: only this agent loses by it.
-    while let Ok(Some(call)) = calls.receive::<HostCall>().await {
+    while let Ok(Some(call)) = calls.receive::<HostCall>(Duration::ZERO).await {
         let id = call.id;
         let reply = match host.answer(&file, call).await {
             Ok(result) => HostCallReply { id, result: Some(result), error: None },

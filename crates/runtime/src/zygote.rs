@@ -27,9 +27,6 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// The number the zygote finds its control socket at.
-const CONTROL_DESCRIPTOR: i32 = 3;
-
 /// Longest message either way; they are one short JSON object.
 const MESSAGE_BYTES_MAX: usize = 4096;
 
@@ -85,7 +82,7 @@ impl Zygote {
             arguments,
             environment: &BTreeMap::new(),
             working_directory: Path::new("/"),
-            descriptors: vec![(theirs, CONTROL_DESCRIPTOR)],
+            descriptors: vec![theirs],
             output: None,
         }
         .start()?;

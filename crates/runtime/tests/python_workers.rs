@@ -104,6 +104,33 @@ async fn a_worker_sees_its_own_environment_and_nothing_of_the_hosts() {
 }
 
 #[tokio::test]
+async fn a_worker_inherits_no_descriptor_that_somebody_left_open() {
+    let (_read, write) = rustix::pipe::pipe().unwrap();
+    let left_open =
+        std::fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&write))).unwrap();
+    let bench = Bench::new();
+    let agent = bench.agent(
+        "def name(fd):\n    try: return os.readlink('/proc/self/fd/' + fd)\n    except OSError: return ''\n\
+         return ' '.join(name(fd) for fd in os.listdir('/proc/self/fd'))",
+    );
+    let open = call(&*agent, json!({})).await.unwrap();
+    assert!(!open.contains(left_open.to_str().unwrap()), "{open}");
+    assert_eq!(open.matches("socket:").count(), 2, "{open}");
+}
+
+#[tokio::test]
+async fn two_workers_have_different_random_numbers() {
+    let bench = Bench::new();
+    let source =
+        "import random, uuid, secrets\nreturn f'{random.random()} {uuid.uuid4()} {secrets.token_hex()}'";
+    let (first, second) = (bench.agent(source), bench.agent(&format!("'another content'\n{source}")));
+    let (first, second) = (call(&*first, json!({})).await.unwrap(), call(&*second, json!({})).await.unwrap());
+    for (left, right) in first.split(' ').zip(second.split(' ')) {
+        assert_ne!(left, right);
+    }
+}
+
+#[tokio::test]
 async fn errors_are_values_with_a_line() {
     let failure = check_fails("return 1 / 0", Reason::AgentRaised).await;
     assert_eq!((failure.message.as_str(), failure.line), ("division by zero", Some(7)));

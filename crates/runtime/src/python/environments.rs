@@ -174,6 +174,7 @@ fn explain(ran: &Ran, requirements: &[String]) -> Failure {
         "timed out",
         "Network",
         "offline",
+        "network was disabled",
         "Could not connect",
     ]
     .iter()

@@ -2,17 +2,27 @@
 
 use std::{io, os::unix::process::CommandExt as _, process::Command};
 
-/// Makes the process die with the thread that starts it, and keep its own orphans below itself.
+/// Makes the process die with the thread that starts it, keep its own orphans below itself, and inherit no
+/// descriptor from `first_foreign` on, whoever left it open in the host.
 #[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
-pub(crate) fn before_exec(command: &mut Command) {
+pub(crate) fn before_exec(command: &mut Command, first_foreign: u32) {
     // SAFETY: the closure only makes system calls: no allocation, no lock, nothing that another thread of the
     // parent could hold at the moment of the fork.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
-            set(libc::PR_SET_CHILD_SUBREAPER, 1)
+            set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
+            close_from(first_foreign)
         });
     }
+}
+
+#[expect(unsafe_code, reason = "the call has no safe form")]
+fn close_from(first: u32) -> io::Result<()> {
+    // Closed by exec rather than now: one of them tells the parent whether exec worked.
+    // SAFETY: descriptors are only marked; no memory is read.
+    let answer = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[expect(unsafe_code, reason = "prctl has no safe form that is documented for use after fork")]

@@ -1,0 +1,325 @@
+//! Keeps what is known of the agents folder current: what is there, what it said, and what that makes of it.
+//!
+//! Each file counts as soon as it is described; none waits for another.
+
+use crate::{
+    program::{self, Source},
+    roster::{FileState, LastReading, Roster},
+    settings::HostSettings,
+};
+use futures::{
+    FutureExt as _, StreamExt as _,
+    future::{BoxFuture, Shared},
+    stream::FuturesUnordered,
+};
+use roost_apps::{AgentFile, AgentsFolder, Content, Described, Description, Descriptions, Found};
+use roost_protocol::{AgentName, Digest, Failure, Reason};
+use roost_runtime::{Afterwards, Runtime, runners_digest};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+use tokio::sync::Semaphore;
+
+/// Files loaded side by side: enough to keep every core busy while some of them hang until their time is up.
+const LOADED_AT_ONCE: usize = 16;
+
+/// A description longer than this is data, not a description.
+const DESCRIPTION_BYTES_MAX: usize = 64 << 10;
+
+/// Told while files are looked at.
+pub trait Progress: Send + Sync {
+    /// So many of so many files are done.
+    fn described(&self, done: usize, of: usize);
+}
+
+/// Nobody looks.
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn described(&self, _: usize, _: usize) {}
+}
+
+/// Everything known of one agents folder.
+pub(crate) struct Knowledge {
+    pub(crate) folder: AgentsFolder,
+    settings: Arc<HostSettings>,
+    runtime: Runtime,
+    descriptions: Mutex<Descriptions>,
+    files: Mutex<BTreeMap<String, FileState>>,
+    roster: RwLock<Arc<Roster>>,
+    publishing: Mutex<()>,
+    /// Contents being loaded right now; whoever wants to know waits for the same answer.
+    loading: Mutex<HashMap<Digest, Loading>>,
+    load_permits: Semaphore,
+}
+
+type Loading = Shared<BoxFuture<'static, ()>>;
+
+impl Knowledge {
+    /// What was known when the cache was last saved; looks at nothing yet.
+    pub(crate) async fn open(settings: Arc<HostSettings>, runtime: Runtime) -> Arc<Self> {
+        let cache = settings.home.cache().join("descriptions.json");
+        let mut descriptions = Descriptions::open(&cache, &description_key(&runtime).await);
+        // What the machine was short of then says nothing about now.
+        descriptions.forget(|described| {
+            matches!(
+                described,
+                Described::Failed(Failure { reason: Reason::StartFailed | Reason::Internal, .. })
+            )
+        });
+        Arc::new(Self {
+            folder: AgentsFolder::new(settings.home.agents()),
+            settings,
+            runtime,
+            descriptions: Mutex::new(descriptions),
+            files: Mutex::default(),
+            roster: RwLock::default(),
+            publishing: Mutex::default(),
+            loading: Mutex::default(),
+            load_permits: Semaphore::new(LOADED_AT_ONCE),
+        })
+    }
+
+    pub(crate) fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Forgets what files said, so that the next look asks all of them again.
+    pub(crate) fn forget(&self) {
+        lock(&self.descriptions).forget(|_| true);
+    }
+
+    /// The kept bytes of a version that worked.
+    pub(crate) fn kept_source(&self, digest: &Digest) -> Option<Arc<[u8]>> {
+        lock(&self.descriptions).source(digest)
+    }
+
+    /// Looks at one file only, so that a file that hangs while it loads cannot delay another's callers.
+    pub(crate) async fn look_at(self: &Arc<Self>, file_name: &str) {
+        match self.folder.read(file_name) {
+            Ok(file) => {
+                self.note(&Found {
+                    file_name: file_name.to_owned(),
+                    language: file.language,
+                    content: Ok(Content::Read(file.clone())),
+                });
+                if lock(&self.descriptions).described(&file.digest).is_none() {
+                    self.load(file).await;
+                } else {
+                    self.publish();
+                }
+            }
+            Err(failure) => {
+                self.note_failure(file_name, failure);
+                self.publish();
+            }
+        }
+    }
+
+    /// Looks at the whole folder and waits until every file is known.
+    pub(crate) async fn refresh(self: &Arc<Self>, progress: &dyn Progress) -> Result<(), Failure> {
+        let mut loading: FuturesUnordered<Loading> = self.start_looking()?.into_iter().collect();
+        let of = loading.len();
+        let mut done = 0;
+        while loading.next().await.is_some() {
+            done += 1;
+            progress.described(done, of);
+        }
+        if of == 0 {
+            self.save();
+        }
+        Ok(())
+    }
+
+    /// Looks at the folder and starts to load what changed; each file counts as soon as it is described.
+    pub(crate) fn start_looking(self: &Arc<Self>) -> Result<Vec<Loading>, Failure> {
+        let found = {
+            let descriptions = lock(&self.descriptions);
+            self.folder.scan(|file_name| descriptions.seen(file_name))?
+        };
+        let pending = self.note_all(&found);
+        self.publish();
+        Ok(pending.into_iter().map(|file| self.load(file)).collect())
+    }
+
+    /// Loads some content in a worker, once however many ask, and takes over what it says.
+    fn load(self: &Arc<Self>, file: AgentFile) -> Loading {
+        let digest = file.digest;
+        let mut loading = lock(&self.loading);
+        if let Some(already) = loading.get(&digest) {
+            return already.clone();
+        }
+        let inner = Arc::clone(self);
+        // A task of its own: a caller that leaves must not stop what others wait for.
+        let task = tokio::spawn(async move {
+            let described = inner.describe(&file).await;
+            inner.remember(&file, described);
+            inner.mark_shown(&file);
+            inner.publish();
+            let is_last = {
+                let mut loading = lock(&inner.loading);
+                loading.remove(&file.digest);
+                loading.is_empty()
+            };
+            // One save for a whole batch: each is a whole file and a sync.
+            if is_last {
+                inner.save();
+            }
+        });
+        let shared = task.map(drop).boxed().shared();
+        loading.insert(digest, shared.clone());
+        shared
+    }
+
+    async fn describe(&self, file: &AgentFile) -> Described {
+        let folder = self.folder.path().to_owned();
+        let described = async {
+            let _permit = self.load_permits.acquire().await;
+            let runnable =
+                program::prepare(Source::from(file), folder, &self.runtime, &self.settings).await?;
+            runnable.agent.describe(Afterwards::Stop).await
+        };
+        match described.await {
+            Ok(loaded) => Described::Loaded(checked(loaded)),
+            Err(failure) => Described::Failed(failure),
+        }
+    }
+
+    fn remember(&self, file: &AgentFile, described: Described) {
+        let mut descriptions = lock(&self.descriptions);
+        if matches!(&described, Described::Loaded(description) if !description.agents.is_empty())
+            && let Err(error) = descriptions.keep_source(file)
+        {
+            tracing::warn!(%error, file = file.file_name, "keep a copy of an agent that works");
+        }
+        descriptions.set_described(file.digest, described);
+    }
+
+    fn save(&self) {
+        let present: BTreeSet<String> = lock(&self.files).keys().cloned().collect();
+        let mut descriptions = lock(&self.descriptions);
+        descriptions.retain_files(|file_name| present.contains(file_name));
+        if let Err(error) = descriptions.save() {
+            tracing::warn!(%error, "save what agents said about themselves");
+        }
+    }
+
+    /// Takes over what a scan found; returns the files that have to be described.
+    fn note_all(&self, found: &[Found]) -> Vec<AgentFile> {
+        let names: BTreeSet<String> = found.iter().map(|found| found.file_name.clone()).collect();
+        lock(&self.files).retain(|file_name, _| names.contains(file_name));
+        let mut pending = Vec::new();
+        for found in found {
+            let digest = found.content.as_ref().ok().map(Content::digest);
+            let is_known = digest.is_none_or(|digest| lock(&self.descriptions).described(&digest).is_some());
+            if !is_known {
+                match &found.content {
+                    Ok(Content::Read(file)) => pending.push(file.clone()),
+                    // Known before and forgotten since: it has to be read again.
+                    _ => pending.extend(self.folder.read(&found.file_name).ok()),
+                }
+            }
+            self.note(found);
+        }
+        pending
+    }
+
+    fn note(&self, found: &Found) {
+        let mut descriptions = lock(&self.descriptions);
+        if let Ok(content) = &found.content {
+            descriptions.set_seen(&found.file_name, content.seen());
+        }
+        let last_good = descriptions.last_good(&found.file_name);
+        let described = |digest: &Digest| descriptions.described(digest).is_some();
+        let mut files = lock(&self.files);
+        let before = files.remove(&found.file_name);
+        let content = found.content.as_ref().map_err(Clone::clone).map(|content| {
+            let seen = content.seen();
+            match before.as_ref().map(|before| &before.content) {
+                Some(Ok(reading)) => {
+                    reading.set(seen);
+                    Arc::clone(reading)
+                }
+                _ => Arc::new(LastReading::new(seen)),
+            }
+        });
+        let now = content.as_ref().ok().map(|reading| reading.get().digest).filter(described);
+        let shown = now.or(before.and_then(|before| before.shown));
+        files.insert(
+            found.file_name.clone(),
+            FileState { language: found.language, content, shown, last_good },
+        );
+    }
+
+    /// What the file holds is described now, unless it holds something else already. Each content is loaded once, for
+    /// all files that hold it.
+    fn mark_shown(&self, file: &AgentFile) {
+        let descriptions = lock(&self.descriptions);
+        for (file_name, state) in lock(&self.files).iter_mut() {
+            if matches!(&state.content, Ok(reading) if reading.get().digest == file.digest) {
+                state.shown = Some(file.digest);
+            } else if *file_name != file.file_name {
+                continue;
+            }
+            state.last_good = descriptions.last_good(file_name);
+        }
+    }
+
+    fn note_failure(&self, file_name: &str, failure: Failure) {
+        let mut files = lock(&self.files);
+        let is_gone = !self.folder.path().join(file_name).exists();
+        if is_gone {
+            files.remove(file_name);
+        } else if let Some(state) = files.get_mut(file_name) {
+            state.content = Err(failure);
+        }
+    }
+
+    fn publish(&self) {
+        // From the reading of the state to the writing of the roster: a slower publisher must not put back an
+        // older one.
+        let _one_at_a_time = lock(&self.publishing);
+        let files = lock(&self.files).clone();
+        let descriptions = lock(&self.descriptions);
+        let described = |digest: &Digest| descriptions.described(digest);
+        let roster = Roster::assemble(self.folder.path(), &files, &described, &self.settings.agents);
+        drop(descriptions);
+        *self.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(roster);
+    }
+}
+
+/// A worker's word is not trusted: names and sizes are checked again.
+pub(crate) fn checked(loaded: roost_runtime::Loaded) -> Description {
+    let mut description = Description { agents: Vec::new(), failures: loaded.failures };
+    for agent in loaded.agents {
+        let refusal = match AgentName::parse(&agent.name) {
+            Err(invalid) => Some(Failure::new(Reason::InvalidName, invalid.to_string())),
+            Ok(_) if !agent.parameters.is_object() => Some(Failure::plain(Reason::InvalidSchema)),
+            Ok(_) if agent.description.len() > DESCRIPTION_BYTES_MAX => {
+                Some(Failure::new(Reason::InvalidMetadata, "the description is over 64 KiB"))
+            }
+            Ok(_) => None,
+        };
+        match refusal {
+            None => description.agents.push(agent),
+            Some(failure) => description.failures.push(roost_protocol::ClassFailure {
+                class: agent.class,
+                name: None,
+                failure,
+            }),
+        }
+    }
+    description
+}
+
+/// What another runner or another interpreter would say about a file may differ.
+async fn description_key(runtime: &Runtime) -> String {
+    let python = runtime.python().await.map_or("none".to_owned(), |python| python.version.to_string());
+    let engine = runtime.engine().await.map_or("none".to_owned(), |engine| engine.version);
+    format!("{} python {python} typescript {engine}", runners_digest().short())
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
