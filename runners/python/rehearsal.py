@@ -47,7 +47,8 @@ START = {
     "limits": {"result_mb": 1},
     "source_bytes": len(SOURCE),
 }
-QUESTION = {"op": "perform", "id": 1, "agent": "Rehearsal", "arguments": {"text": "x" * 90}, "context": "{}"}
+QUESTION = {"op": "perform", "id": 1, "agent": "Rehearsal", "arguments": {"text": "x" * 90}}
+CONTEXT = b'{"temporal": {}}'
 
 
 def rehearse():
@@ -57,14 +58,16 @@ def rehearse():
     channel = worker.Channel(theirs.detach())
     for _ in range(ROUNDS):
         ours.sendall(frame(START) + SOURCE)
-        start = json.loads(channel.receive())
+        start = worker.decode(channel.receive())
         worker.enter_sandbox(start)
         worker.prepare(start, None)
         answer, loaded = loading.load(start, channel.receive_exactly(start["source_bytes"]))
         channel.send(worker.encode(answer))
         ours.recv(1 << 16)
-        ours.sendall(frame(QUESTION))
-        channel.send(worker.answer_to(json.loads(channel.receive()), loaded, 1 << 20))
+        ours.sendall(frame({**QUESTION, "context_bytes": len(CONTEXT)}) + CONTEXT)
+        question = worker.decode(channel.receive())
+        question["context"] = channel.receive_exactly(question["context_bytes"])
+        channel.send(worker.answer_to(question, loaded, 1 << 20))
         ours.recv(1 << 16)
         worker.flush_output()
     channel.socket.close()

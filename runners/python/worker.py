@@ -24,7 +24,16 @@ from roost_context import Context
 FRAME_BYTES_MAX = 64 << 20
 HEADER = struct.Struct(">I")
 
+# One answer in one page or two; longer frames take several reads.
+RECEIVED_BYTES = 8192
+
 encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
+scan = json.JSONDecoder().raw_decode
+
+
+def decode(frame):
+    """The JSON of a frame, without the guesses about encoding and white space that `json.loads` makes."""
+    return scan(frame.decode())[0]
 
 
 def serve(channel_fd, calls_fd):
@@ -33,7 +42,7 @@ def serve(channel_fd, calls_fd):
     text = channel.receive()
     if text is None:
         return 0
-    start = json.loads(text)
+    start = decode(text)
     enter_sandbox(start)
     source = channel.receive_exactly(start["source_bytes"])
     prepare(start, calls_fd)
@@ -47,7 +56,9 @@ def serve(channel_fd, calls_fd):
         text = channel.receive()
         if text is None:
             return 0
-        question = json.loads(text)
+        question = decode(text)
+        if question["op"] == "perform":
+            question["context"] = channel.receive_exactly(question["context_bytes"])
         reply = answer_to(question, loaded, result_bytes_max)
         flush_output()
         channel.send(reply)
@@ -97,6 +108,9 @@ def answer_to(question, loaded, result_bytes_max):
 def perform(agent, question):
     give_context(agent, question["context"])
     output = agent.perform(**question["arguments"])
+    if type(output) is str:
+        remember_output(agent, output)
+        return output, None
     if inspect.isawaitable(output):
         output = event_loop().run_until_complete(output)
     slush = None
@@ -189,22 +203,27 @@ class Channel:
 
     def receive(self):
         """The next frame as bytes, or None when the host is gone."""
-        data = self.rest or self.socket.recv(65536)
+        data = self.rest or self.socket.recv(RECEIVED_BYTES)
         self.rest = b""
         while len(data) < 4:
-            more = self.socket.recv(65536)
+            more = self.socket.recv(RECEIVED_BYTES)
             if not more:
                 return None
             data += more
         length = HEADER.unpack_from(data)[0]
         if length > FRAME_BYTES_MAX:
             return None
-        if len(data) == 4 + length:
-            return data[4:]
+        end = 4 + length
+        if len(data) >= end:
+            self.rest = data[end:]
+            return data[4:end]
         self.rest = data[4:]
         return self.receive_exactly(length)
 
     def receive_exactly(self, length):
+        if len(self.rest) == length:
+            data, self.rest = self.rest, b""
+            return data
         parts = bytearray(self.rest)
         while len(parts) < length:
             more = self.socket.recv(min(1 << 20, length - len(parts)))

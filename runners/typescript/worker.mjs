@@ -76,10 +76,16 @@ function receive(socket, take) {
         needed = 4 + length;
         break;
       }
-      const text = chunk.toString('utf8', start + 4, end);
-      start = end;
       try {
-        take(parse(text));
+        const message = parse(chunk.toString('utf8', start + 4, end));
+        const contextEnd = end + (message.context_bytes ?? 0);
+        if (contextEnd > chunk.length) {
+          needed = contextEnd - start;
+          break;
+        }
+        if (contextEnd > end) message.context = chunk.toString('utf8', end, contextEnd);
+        start = contextEnd;
+        take(message);
       } catch (error) {
         socket.destroy(error);
         return;

@@ -141,34 +141,23 @@ fn temporal(now: &Zoned) -> Temporal {
 }
 
 fn query(text: &str) -> Query<'_> {
+    const OWNERSHIP: &[&str] = &["my", "mine", "our", "ours", "i", "we"];
+    const TEMPORAL: &[&str] =
+        &["today", "tomorrow", "yesterday", "now", "week", "month", "year", "latest", "recent", "recently"];
+    const URGENT: &[&str] = &["urgent", "asap", "immediately", "critical"];
     let word_count = text.split_whitespace().count();
     let lower = text.to_lowercase();
-    let has_word =
-        |wanted: &[&str]| lower.split(|c: char| !c.is_alphanumeric()).any(|word| wanted.contains(&word));
     let has_id_pattern = text.split_whitespace().any(|word| {
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
         digits >= 3 || (digits > 0 && word.contains(['-', '#', '_']))
     });
     let mut hints = Vec::new();
-    if has_word(&["my", "mine", "our", "ours", "i", "we"]) {
-        hints.push("ownership");
-    }
-    if has_word(&[
-        "today",
-        "tomorrow",
-        "yesterday",
-        "now",
-        "week",
-        "month",
-        "year",
-        "latest",
-        "recent",
-        "recently",
-    ]) {
-        hints.push("temporal");
-    }
-    if has_word(&["urgent", "asap", "immediately", "critical"]) {
-        hints.push("urgent");
+    for word in lower.split(|character: char| !character.is_alphanumeric()) {
+        for (hint, words) in [("ownership", OWNERSHIP), ("temporal", TEMPORAL), ("urgent", URGENT)] {
+            if words.contains(&word) && !hints.contains(&hint) {
+                hints.push(hint);
+            }
+        }
     }
     let specificity = match word_count {
         _ if has_id_pattern => "high",

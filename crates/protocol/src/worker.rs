@@ -34,8 +34,8 @@ pub struct Start {
     pub module: Option<PathBuf>,
 }
 
-/// One call, as the worker gets it. The context is JSON text inside JSON: most agents never look at it, and
-/// then it is never parsed.
+/// One call, as the worker gets it. The sloshed context follows as `context_bytes` bytes of JSON: most agents never
+/// look at it, and then it is never parsed.
 #[derive(Debug, Serialize)]
 pub struct PerformFrame<'a> {
     /// Question number, repeated by the answer.
@@ -44,8 +44,8 @@ pub struct PerformFrame<'a> {
     pub agent: &'a str,
     /// Keyword arguments.
     pub arguments: &'a Map<String, Value>,
-    /// The sloshed context as JSON text.
-    pub context: &'a str,
+    /// Length of the context that follows the frame.
+    pub context_bytes: usize,
 }
 
 /// What the host says to a worker.

@@ -3,14 +3,14 @@
 use roost_protocol::FRAME_BYTES_MAX;
 use rustix::{
     buffer::spare_capacity,
-    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
     net::{RecvFlags, recv},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     io::{self, Write as _},
     os::unix::net::UnixStream as StdUnixStream,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -25,11 +25,12 @@ const KEPT_BYTES: usize = 64 << 10;
 /// One side of a frame connection. A question or answer that is cancelled may be half done: the connection must not
 /// be used again.
 ///
-/// The socket belongs to the event loop only while somebody waits through it. An event loop that knew of every
-/// socket would be woken by every answer, also by those that a thread is already waiting for.
+/// The event loop knows the socket only from the first time somebody waits through it until somebody waits on the
+/// spot: otherwise it would be woken by every answer, also by those that a thread is already waiting for.
 #[derive(Debug)]
 pub(crate) struct Frames {
     socket: StdUnixStream,
+    in_event_loop: Option<UnixStream>,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
 }
@@ -37,7 +38,7 @@ pub(crate) struct Frames {
 impl Frames {
     /// The socket must not block.
     pub(crate) fn new(socket: StdUnixStream) -> Self {
-        Self { socket, outgoing: Vec::new(), incoming: Vec::new() }
+        Self { socket, in_event_loop: None, outgoing: Vec::new(), incoming: Vec::new() }
     }
 
     /// Sends one frame, followed by raw bytes that the frame announced.
@@ -57,30 +58,29 @@ impl Frames {
             sent => sent?,
         };
         if sent < self.outgoing.len() {
-            self.in_event_loop()?.write_all(&self.outgoing[sent..]).await?;
+            let stream = registered(&mut self.in_event_loop, &self.socket)?;
+            stream.write_all(&self.outgoing[sent..]).await?;
         }
         self.outgoing.shrink_to(KEPT_BYTES);
         Ok(())
     }
 
-    /// The next frame; `None` when the other side closed between frames. Waits on this thread for up to
-    /// `on_the_spot` before it gives the thread back: an answer that comes at once is there sooner than a trip
-    /// through the event loop and a second wake-up would take.
+    /// The next frame; `None` when the other side closed between frames. Stays on this thread for up to
+    /// `on_the_spot` before it gives the thread back: an answer that comes at once is there sooner than a sleeping
+    /// processor and the event loop would notice it.
     pub(crate) async fn receive<T: DeserializeOwned>(
         &mut self,
         on_the_spot: Duration,
     ) -> io::Result<Option<T>> {
         self.incoming.clear();
         let mut wanted = self.receive_now(on_the_spot)?;
-        if self.incoming.len() < wanted {
-            let mut stream = self.in_event_loop()?;
-            while self.incoming.len() < wanted {
-                if stream.read_buf(&mut self.incoming).await? == 0 {
-                    let between_frames = self.incoming.is_empty();
-                    return if between_frames { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
-                }
-                wanted = self.announced_end()?;
+        while self.incoming.len() < wanted {
+            let stream = registered(&mut self.in_event_loop, &self.socket)?;
+            if stream.read_buf(&mut self.incoming).await? == 0 {
+                let between_frames = self.incoming.is_empty();
+                return if between_frames { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
             }
+            wanted = self.announced_end()?;
         }
         if self.incoming.len() > wanted {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes after the answer"));
@@ -92,18 +92,23 @@ impl Frames {
 
     /// Takes what comes within the time, and says how much is wanted altogether.
     fn receive_now(&mut self, within: Duration) -> io::Result<usize> {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(within.subsec_nanos()) };
-        let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
-        if !within.is_zero() && poll(&mut ready, Some(&timeout))? > 0 {
+        if !within.is_zero() {
+            self.in_event_loop = None;
+            let started = Instant::now();
             self.incoming.reserve(KEPT_BYTES);
-            // Nothing at all means the end, which the event loop sees as well.
-            recv(&self.socket, spare_capacity(&mut self.incoming), RecvFlags::DONTWAIT)?;
+            loop {
+                match recv(&self.socket, spare_capacity(&mut self.incoming), RecvFlags::DONTWAIT) {
+                    Err(Errno::AGAIN) if started.elapsed() < within => rustix::thread::sched_yield(),
+                    Err(Errno::AGAIN) => break,
+                    // Nothing at all means the end, which the event loop sees as well.
+                    received => {
+                        received?;
+                        break;
+                    }
+                }
+            }
         }
         self.announced_end()
-    }
-
-    fn in_event_loop(&self) -> io::Result<UnixStream> {
-        UnixStream::from_std(self.socket.try_clone()?)
     }
 
     /// Where the frame ends, as far as that is known.
@@ -116,6 +121,17 @@ impl Frames {
         // Not reserved at once: a length is only a claim until the bytes arrive.
         self.incoming.reserve((HEADER_BYTES + length).min(KEPT_BYTES));
         Ok(HEADER_BYTES + length)
+    }
+}
+
+/// The same socket as the event loop knows it.
+fn registered<'a>(
+    in_event_loop: &'a mut Option<UnixStream>,
+    socket: &StdUnixStream,
+) -> io::Result<&'a mut UnixStream> {
+    match in_event_loop {
+        Some(stream) => Ok(stream),
+        none => Ok(none.insert(UnixStream::from_std(socket.try_clone()?)?)),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     python::{Interpreter, PythonVersion},
     runners::Runners,
     typescript::{self, Engine},
-    worker::Surroundings,
+    worker::{Asking, Surroundings},
     workers::{PoolSettings, Workers},
 };
 use roost_protocol::{Dependencies, Digest, Enforcement, Failure};
@@ -53,6 +53,7 @@ impl Runtime {
             logs: Logs::new(settings.logs),
             data: settings.data,
             host_calls,
+            asking: Asking::default(),
         };
         Ok(Self { workers: Workers::new(languages, around, settings.pool), enforcement })
     }

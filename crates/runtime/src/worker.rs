@@ -15,22 +15,32 @@ use roost_protocol::{
     Enforcement, Failure, FromWorker, HostCall, HostCallReply, PerformFrame, Performed, Reason, Start,
     ToWorker, WorkerUse,
 };
-use std::{io, os::unix::net::UnixStream, path::PathBuf, pin::pin, sync::Arc, time::Duration};
+use std::{
+    io,
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use tokio::{
     sync::oneshot,
     task::JoinHandle,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep_until, timeout},
 };
 
 /// How often a running call's CPU time is looked at; a call under this never pays for it.
 const CPU_CHECK: Duration = Duration::from_millis(250);
 
 /// An agent that answered within this the last time is worth waiting for on the spot.
-const QUICK: Duration = Duration::from_millis(2);
+const QUICK: Duration = Duration::from_micros(500);
 
-/// How long the thread is kept for an answer: about five answers of a quick agent, and no more than a thread of
-/// the runtime may be kept from other work.
-const WAIT_ON_THE_SPOT: Duration = Duration::from_micros(150);
+/// How long the thread is kept for an answer: a few answers of a quick agent, and no longer than a thread of the
+/// runtime may be kept from other work.
+const WAIT_ON_THE_SPOT: Duration = Duration::from_micros(100);
 
 /// How long the last bytes of a process that ended may take, and its end after its last bytes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -65,6 +75,35 @@ pub(crate) struct Surroundings {
     pub(crate) logs: Logs,
     pub(crate) data: PathBuf,
     pub(crate) host_calls: Arc<dyn HostCalls>,
+    pub(crate) asking: Asking,
+}
+
+/// Counts the questions that wait for an answer, over all workers of a host.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asking(Arc<AtomicUsize>);
+
+/// One of those questions, as long as it lives.
+struct Asked {
+    among: Asking,
+    others: usize,
+}
+
+impl Asking {
+    fn enter(&self) -> Asked {
+        Asked { others: self.0.fetch_add(1, Ordering::Relaxed), among: self.clone() }
+    }
+}
+
+impl Asked {
+    fn is_alone(&self) -> bool {
+        self.others == 0
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.among.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A worker that loaded its file. Dropping it ends the process and everything it started.
@@ -83,6 +122,7 @@ pub(crate) struct Worker {
     runtime: String,
     enforcement: Enforcement,
     peak_memory_kb: u64,
+    asking: Asking,
     last_answer_took: Duration,
     cpu: Option<CpuClock>,
     /// CPU time at the last look: the end of the last call, or a later sweep.
@@ -113,6 +153,7 @@ impl Worker {
             runtime: started.runtime,
             enforcement: around.enforcer.enforcement(),
             peak_memory_kb: 0,
+            asking: around.asking.clone(),
             last_answer_took: Duration::MAX,
             cpu: CpuClock::of(started.pid),
             cpu_seen: Duration::ZERO,
@@ -143,10 +184,15 @@ impl Worker {
     /// Runs one call.
     pub(crate) async fn perform(&mut self, call: &Call<'_>, program: &Program) -> Result<Performed, Failure> {
         let id = self.next_question();
-        let frame = PerformFrame { id, agent: call.agent, arguments: call.arguments, context: call.context };
+        let frame = PerformFrame {
+            id,
+            agent: call.agent,
+            arguments: call.arguments,
+            context_bytes: call.context.len(),
+        };
         let time =
             Time { within: program.limits.wall(), cpu: Duration::from_secs(program.limits.cpu_seconds) };
-        let answer = self.ask(&ToWorker::Perform(frame), &[], &time).await?;
+        let answer = self.ask(&ToWorker::Perform(frame), call.context.as_bytes(), &time).await?;
         self.result_of(id, answer)
     }
 
@@ -213,7 +259,10 @@ impl Worker {
         let mut exit = self.exit.clone();
         let cpu = self.cpu;
         let asked = Instant::now();
-        let on_the_spot = if self.last_answer_took < QUICK { WAIT_ON_THE_SPOT } else { Duration::ZERO };
+        let among = self.asking.enter();
+        // Only the sole caller may keep its thread: with more, the processor is needed by the agents themselves.
+        let is_worth_it = among.is_alone() && self.last_answer_took < QUICK;
+        let on_the_spot = if is_worth_it { WAIT_ON_THE_SPOT } else { Duration::ZERO };
         let answered = {
             let frames = &mut self.frames;
             let mut exchange = pin!(async {
@@ -224,8 +273,10 @@ impl Worker {
                 biased;
                 answered = &mut exchange => answered,
                 () = self.printed.exceeded() => return Err(Failure::plain(Reason::OutputLimit)),
-                () = cpu_used_up(cpu, cpu_end) => return Err(over(Reason::CpuLimit, time.cpu)),
-                () = sleep(time.within) => return Err(over(Reason::TimeLimit, time.within)),
+                reason = time_used_up(asked + time.within, cpu, cpu_end) => {
+                    let limit = if reason == Reason::CpuLimit { time.cpu } else { time.within };
+                    return Err(over(reason, limit));
+                }
                 exit = ended(&mut exit) => match timeout(LAST_WORDS, &mut exchange).await {
                     Ok(answered) => answered,
                     Err(_) => return Err(how_it_ended(exit, self.group.as_ref())),
@@ -284,12 +335,17 @@ impl IsJson for io::Error {
     }
 }
 
-async fn cpu_used_up(cpu: Option<CpuClock>, end: Duration) {
-    let mut ticks = tokio::time::interval_at(Instant::now() + CPU_CHECK, CPU_CHECK);
+/// Resolves when the call took too long, or used too much of the processor. One timer serves both.
+async fn time_used_up(deadline: Instant, cpu: Option<CpuClock>, cpu_end: Duration) -> Reason {
+    let mut now = Instant::now();
     loop {
-        ticks.tick().await;
-        if cpu.and_then(CpuClock::now).is_some_and(|used| used > end) {
-            return;
+        sleep_until(deadline.min(now + CPU_CHECK)).await;
+        now = Instant::now();
+        if now >= deadline {
+            return Reason::TimeLimit;
+        }
+        if cpu.and_then(CpuClock::now).is_some_and(|used| used > cpu_end) {
+            return Reason::CpuLimit;
         }
     }
 }

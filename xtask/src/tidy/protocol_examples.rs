@@ -60,7 +60,7 @@ fn is_sent_by_host(frame: &Value) -> Result<(), serde_json::Error> {
                 id,
                 agent: text("agent"),
                 arguments: &arguments,
-                context: text("context"),
+                context_bytes: serde_json::from_value(frame["context_bytes"].clone())?,
             })
         }
         _ => ToWorker::SystemContext { id, agent: text("agent") },
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn examples_that_are_frames_pass() {
         for example in [
-            r#"{"op": "perform", "id": 1, "agent": "A", "arguments": {}, "context": "{}"}"#,
+            r#"{"op": "perform", "id": 1, "agent": "A", "arguments": {}, "context_bytes": 2}"#,
             r#"{"op": "result", "id": 1, "output": "x"}"#,
             r#"{"id": 1, "method": "model.complete"}"#,
             r#"{"id": 1, "result": 2}"#,
