@@ -1,1 +1,26 @@
-//! placeholder
+//! The harness of the stories in `it/`: a home folder, the real `roost` program, a running host and a client for it.
+//!
+//! Everything lives in temporary folders and on free ports. Only processes that were started here are ended here.
+
+mod program; // the binary, its environment and what it printed
+mod turns; // who runs beside whom
+mod home; // a temporary home folder
+mod host; // `roost up` in the background
+mod http; // one request, one answer
+mod waiting; // until something holds, or a deadline passes
+mod engines; // Python, Node and Deno
+mod processes; // who is alive
+mod sources; // agent files to write
+mod generated; // many agent files of every shape
+
+pub use self::{
+    engines::Engine,
+    generated::{Expected, GeneratedAgent, generated_agents},
+    home::TestHome,
+    host::RunningHost,
+    http::{Answer, Client},
+    processes::{descendants, is_alive},
+    program::{Ran, find_on_path, repository_root},
+    sources::{python_agent, python_file, typescript_agent},
+    waiting::{PATIENCE, until, until_some},
+};

@@ -3,7 +3,7 @@
 use crate::{
     calls::Calls,
     context::context_text,
-    knowledge::{Knowledge, NoProgress, Progress, checked, lock},
+    knowledge::{Knowledge, NoProgress, Progress, checked},
     memory::Memories,
     perform::{Request, perform},
     program::{self, Runnable, Source},
@@ -11,13 +11,9 @@ use crate::{
     settings::{Home, HostSettings},
 };
 use roost_apps::{AgentFile, Description, Stamp};
-use roost_protocol::{AgentListing, AgentName, CallOutcome, Digest, Failure, Reason, Serving};
+use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
 use roost_runtime::{Afterwards, Runtime, RuntimeSettings};
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-};
+use std::{path::Path, sync::Arc};
 
 /// A running host. Clones are handles of the same one.
 #[derive(Clone)]
@@ -30,7 +26,6 @@ pub(crate) struct Inner {
     pub(crate) runtime: Runtime,
     knowledge: Arc<Knowledge>,
     memories: Memories,
-    runnables: Mutex<HashMap<(PathBuf, Digest), Arc<Runnable>>>,
 }
 
 impl Host {
@@ -52,7 +47,7 @@ impl Host {
         let settings = Arc::new(settings);
         let knowledge = Knowledge::open(Arc::clone(&settings), runtime.clone()).await;
         let memories = Memories::new(settings.home.data());
-        let inner = Inner { settings, runtime, knowledge, memories, runnables: Mutex::default() };
+        let inner = Inner { settings, runtime, knowledge, memories };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -172,18 +167,14 @@ impl Inner {
 
     /// The program behind a callable agent, prepared on its first call.
     async fn runnable(&self, callable: &Callable) -> Result<Arc<Runnable>, Failure> {
-        let key = (callable.path.clone(), callable.digest);
-        if let Some(runnable) = lock(&self.runnables).get(&key) {
-            return Ok(Arc::clone(runnable));
+        let runnables = &self.knowledge.runnables;
+        if let Some(runnable) = runnables.get(&callable.path, callable.digest) {
+            return Ok(runnable);
         }
         let file = self.source_of(callable)?;
         let folder = self.knowledge.folder.path().to_owned();
-        let runnable = Arc::new(program::prepare(file, folder, &self.runtime, &self.settings).await?);
-        let roster = self.knowledge.roster();
-        let mut runnables = lock(&self.runnables);
-        // Bytes that nobody can call any more need no workers.
-        runnables.retain(|(path, digest), _| roster.uses(path, digest));
-        Ok(Arc::clone(runnables.entry(key).or_insert(runnable)))
+        let runnable = program::prepare(file, folder, &self.runtime, &self.settings).await?;
+        Ok(runnables.keep(&callable.path, runnable))
     }
 
     fn source_of(&self, callable: &Callable) -> Result<Source, Failure> {

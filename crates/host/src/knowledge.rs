@@ -3,7 +3,7 @@
 //! Each file counts as soon as it is described; none waits for another.
 
 use crate::{
-    program::{self, Source},
+    program::{self, Runnables, Source},
     roster::{FileState, LastReading, Roster},
     settings::HostSettings,
 };
@@ -49,6 +49,7 @@ pub(crate) struct Knowledge {
     files: Mutex<BTreeMap<String, FileState>>,
     roster: RwLock<Arc<Roster>>,
     publishing: Mutex<()>,
+    pub(crate) runnables: Runnables,
     /// Contents being loaded right now; whoever wants to know waits for the same answer.
     loading: Mutex<HashMap<Digest, Loading>>,
     load_permits: Semaphore,
@@ -76,6 +77,7 @@ impl Knowledge {
             files: Mutex::default(),
             roster: RwLock::default(),
             publishing: Mutex::default(),
+            runnables: Runnables::default(),
             loading: Mutex::default(),
             load_permits: Semaphore::new(LOADED_AT_ONCE),
         })
@@ -285,6 +287,7 @@ impl Knowledge {
         let described = |digest: &Digest| descriptions.described(digest);
         let roster = Roster::assemble(self.folder.path(), &files, &described, &self.settings.agents);
         drop(descriptions);
+        self.runnables.retain_used(&roster);
         *self.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(roster);
     }
 }
@@ -320,6 +323,6 @@ async fn description_key(runtime: &Runtime) -> String {
     format!("{} python {python} typescript {engine}", runners_digest().short())
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

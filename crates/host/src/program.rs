@@ -1,10 +1,14 @@
 //! From an agent file to a program the runtime can run.
 
-use crate::settings::HostSettings;
+use crate::{roster::Roster, settings::HostSettings};
 use roost_apps::{AgentFile, PythonSource};
 use roost_protocol::{Dependencies, Digest, Failure, Language, Limits};
 use roost_runtime::{Agent, Program, PythonVersion, Runtime};
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 /// A file that can be asked, and what its receipts say.
 pub(crate) struct Runnable {
@@ -13,6 +17,31 @@ pub(crate) struct Runnable {
     pub(crate) limits: Limits,
     /// Names only.
     pub(crate) environment: Vec<String>,
+}
+
+/// The programs that callable agents are answered by. Dropping one ends its workers.
+#[derive(Default)]
+pub(crate) struct Runnables(Mutex<HashMap<(PathBuf, Digest), Arc<Runnable>>>);
+
+impl Runnables {
+    pub(crate) fn get(&self, path: &Path, digest: Digest) -> Option<Arc<Runnable>> {
+        self.lock().get(&(path.to_owned(), digest)).cloned()
+    }
+
+    /// Keeps a program; where two callers prepared the same, the first one stays.
+    pub(crate) fn keep(&self, path: &Path, runnable: Runnable) -> Arc<Runnable> {
+        let key = (path.to_owned(), runnable.digest);
+        Arc::clone(self.lock().entry(key).or_insert_with(|| Arc::new(runnable)))
+    }
+
+    /// Bytes that nobody can call any more need no workers.
+    pub(crate) fn retain_used(&self, roster: &Roster) {
+        self.lock().retain(|(path, digest), _| roster.uses(path, digest));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(PathBuf, Digest), Arc<Runnable>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The bytes of an agent file and where they belong.

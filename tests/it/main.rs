@@ -1,0 +1,15 @@
+//! Stories across crates, told with the real program on a temporary home folder and a free port.
+#![allow(clippy::unwrap_used, missing_docs, reason = "tests fail by panicking")]
+
+mod bad_files;
+mod conformance;
+mod contract;
+mod dependencies;
+mod first_minute;
+mod hostile;
+mod hot;
+mod http;
+mod many;
+mod memory;
+mod names;
+mod slush;

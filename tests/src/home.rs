@@ -1,0 +1,162 @@
+//! A temporary home folder, and `roost` commands in it.
+
+use crate::{
+    host::RunningHost,
+    program::{Ran, roost_command, shared_folder},
+    turns::Turn,
+};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+use tempfile::TempDir;
+
+/// A home folder with an empty agents folder. It goes with this value.
+#[derive(Debug)]
+pub struct TestHome {
+    folder: TempDir,
+    environment: Vec<(String, String)>,
+    _turn: Turn,
+}
+
+impl Default for TestHome {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TestHome {
+    /// A home without any agents.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::untouched().with_agents_folder()
+    }
+
+    /// A home without any agents, for a story that measures time: no other story runs meanwhile.
+    #[must_use]
+    pub fn alone() -> Self {
+        Self::during(Turn::alone(&shared_folder())).with_agents_folder()
+    }
+
+    /// A folder nobody has used as a home yet: its first use puts the shipped agents there.
+    #[must_use]
+    pub fn untouched() -> Self {
+        Self::during(Turn::shared(&shared_folder()))
+    }
+
+    fn with_agents_folder(self) -> Self {
+        fs::create_dir_all(self.agents()).expect("a temporary folder can be written");
+        self
+    }
+
+    fn during(turn: Turn) -> Self {
+        let folder = tempfile::Builder::new().prefix("roost-it-").tempdir();
+        let folder = folder.expect("a temporary folder can be made");
+        for name in ["home", "user"] {
+            fs::create_dir_all(folder.path().join(name)).expect("a temporary folder can be written");
+        }
+        Self { folder, environment: Vec::new(), _turn: turn }
+    }
+
+    /// The same home with one more variable in the environment of its commands.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.environment.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The home itself.
+    #[must_use]
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// A place outside the home that goes with it.
+    #[must_use]
+    pub fn outside(&self) -> PathBuf {
+        self.folder.path().join("user")
+    }
+
+    /// Where agent files are dropped.
+    #[must_use]
+    pub fn agents(&self) -> PathBuf {
+        self.root().join("agents")
+    }
+
+    /// Writes an agent file in place and says where it is.
+    pub fn write(&self, file_name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        write(&self.agents().join(file_name), content.as_ref())
+    }
+
+    /// Writes a file beside the home.
+    pub fn write_outside(&self, file_name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        write(&self.outside().join(file_name), content.as_ref())
+    }
+
+    /// Replaces an agent file as careful editors do: by renaming another one over it.
+    pub fn replace(&self, file_name: &str, content: impl AsRef<[u8]>) {
+        let staging = write(&self.agents().join(".staging"), content.as_ref());
+        fs::rename(staging, self.agents().join(file_name)).expect("a temporary file can be renamed");
+    }
+
+    /// Writes `roost.toml`.
+    pub fn settings(&self, text: &str) {
+        write(&self.root().join("roost.toml"), text.as_bytes());
+    }
+
+    /// A command that is not started yet.
+    #[must_use]
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = roost_command(&self.root(), &self.outside());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `roost` to its end.
+    #[track_caller]
+    pub fn roost(&self, arguments: &[&str]) -> Ran {
+        match self.command(arguments).output() {
+            Ok(output) => Ran::new(&output),
+            Err(error) => panic!("start roost: {error}"),
+        }
+    }
+
+    /// The document that `roost … --json` prints.
+    #[track_caller]
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let words: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        self.roost(&words).json()
+    }
+
+    /// What `roost agents` says.
+    #[track_caller]
+    pub fn listing(&self) -> Vec<Value> {
+        agents_of(self.json(&["agents"]))
+    }
+
+    /// Starts the host of this home on a free port.
+    #[track_caller]
+    pub fn up(&self) -> RunningHost {
+        RunningHost::start(self.command(&["up", "--port", "0"]))
+    }
+}
+
+/// The agents in a listing.
+#[track_caller]
+pub(crate) fn agents_of(mut document: Value) -> Vec<Value> {
+    match document["agents"].take() {
+        Value::Array(agents) => agents,
+        _ => panic!("not a listing: {document}"),
+    }
+}
+
+#[track_caller]
+fn write(path: &Path, content: &[u8]) -> PathBuf {
+    if let Err(error) = fs::write(path, content) {
+        panic!("write {}: {error}", path.display());
+    }
+    path.to_owned()
+}
