@@ -116,6 +116,16 @@ pub(crate) fn as_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
+/// Puts a worker that was not reaped yet behind others in the queue for a processor.
+pub(crate) fn step_back(pid: u32) {
+    // Without an id the call would mean the host itself.
+    let Some(process) = as_pid(pid) else { return };
+    if let Err(error) = rustix::process::setpriority_process(Some(process), sandbox::LONG_COMPUTING_NICENESS)
+    {
+        tracing::debug!(pid, %error, "lower a worker's priority");
+    }
+}
+
 /// Tells the CPU time of one process, its threads included, in one system call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CpuClock(nix::time::ClockId);

@@ -9,5 +9,11 @@ mod kernel;
 pub(crate) use self::exec::before_exec;
 pub use self::kernel::landlock_abi;
 
+/// How far agents stand behind the host in the queue for a processor.
+pub(crate) const AGENT_NICENESS: i32 = 5;
+
+/// How far those stand back that compute for long.
+pub(crate) const LONG_COMPUTING_NICENESS: i32 = 15;
+
 /// The name of what is enforced today, as receipts state it.
 pub(crate) const LEVEL: &str = "process-only";

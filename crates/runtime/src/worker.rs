@@ -32,6 +32,9 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
+/// CPU time after which a call counts as computing for long.
+const LONG_COMPUTING: Duration = Duration::from_millis(200);
+
 /// How often a running call's CPU time is looked at; a call under this never pays for it.
 const CPU_CHECK: Duration = Duration::from_millis(250);
 
@@ -257,7 +260,7 @@ impl Worker {
         self.printed.reset();
         let cpu_end = self.cpu_seen + time.cpu;
         let mut exit = self.exit.clone();
-        let cpu = self.cpu;
+        let (pid, cpu) = (self.pid, self.cpu);
         let asked = Instant::now();
         let among = self.asking.enter();
         // Only the sole caller may keep its thread: with more, the processor is needed by the agents themselves.
@@ -273,7 +276,7 @@ impl Worker {
                 biased;
                 answered = &mut exchange => answered,
                 () = self.printed.exceeded() => return Err(Failure::plain(Reason::OutputLimit)),
-                reason = time_used_up(asked + time.within, cpu, cpu_end) => {
+                reason = time_used_up(pid, asked + time.within, cpu, cpu_end) => {
                     let limit = if reason == Reason::CpuLimit { time.cpu } else { time.within };
                     return Err(over(reason, limit));
                 }
@@ -335,8 +338,11 @@ impl IsJson for io::Error {
     }
 }
 
-/// Resolves when the call took too long, or used too much of the processor. One timer serves both.
-async fn time_used_up(deadline: Instant, cpu: Option<CpuClock>, cpu_end: Duration) -> Reason {
+/// Resolves when the call took too long, or used too much of the processor. One timer serves both. Meanwhile an agent
+/// that computes for long steps back behind those that answer quickly.
+async fn time_used_up(pid: u32, deadline: Instant, cpu: Option<CpuClock>, cpu_end: Duration) -> Reason {
+    let cpu_start = cpu.and_then(CpuClock::now).unwrap_or_default();
+    let mut has_stepped_back = false;
     let mut now = Instant::now();
     loop {
         sleep_until(deadline.min(now + CPU_CHECK)).await;
@@ -344,8 +350,13 @@ async fn time_used_up(deadline: Instant, cpu: Option<CpuClock>, cpu_end: Duratio
         if now >= deadline {
             return Reason::TimeLimit;
         }
-        if cpu.and_then(CpuClock::now).is_some_and(|used| used > cpu_end) {
+        let used = cpu.and_then(CpuClock::now).unwrap_or_default();
+        if used > cpu_end {
             return Reason::CpuLimit;
+        }
+        if !has_stepped_back && used > cpu_start + LONG_COMPUTING {
+            has_stepped_back = true;
+            process::step_back(pid);
         }
     }
 }

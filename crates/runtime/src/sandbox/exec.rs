@@ -2,7 +2,7 @@
 
 use std::{io, os::unix::process::CommandExt as _, process::Command};
 
-/// Makes the process die with the thread that starts it, keep its own orphans below itself, and inherit no
+/// Makes the process step back behind the host, die with the thread that starts it, keep its own orphans below itself, and inherit no
 /// descriptor from `first_foreign` on, whoever left it open in the host.
 #[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
 pub(crate) fn before_exec(command: &mut Command, first_foreign: u32) {
@@ -10,11 +10,20 @@ pub(crate) fn before_exec(command: &mut Command, first_foreign: u32) {
     // parent could hold at the moment of the fork.
     unsafe {
         command.pre_exec(move || {
+            step_back()?;
             set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
             set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
             close_from(first_foreign)
         });
     }
+}
+
+/// The host answers everybody, an agent only its caller: when processors are short, the host goes first.
+#[expect(unsafe_code, reason = "the safe form may allocate for its error")]
+fn step_back() -> io::Result<()> {
+    // SAFETY: only numbers go in and out.
+    let answer = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, super::AGENT_NICENESS) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[expect(unsafe_code, reason = "the call has no safe form")]
