@@ -93,6 +93,8 @@ fn python(root: &Path) -> Result<Ended> {
 }
 
 fn test(root: &Path) -> Result<Ended> {
+    // The stories run the real program, and no test runner builds another package's program for them.
+    check(root, "cargo", &["build", "--workspace", "--bins", "--quiet"])?;
     if !is_installed(root, "nextest") {
         return check(root, "cargo", &["test", "--workspace", "--quiet"]);
     }

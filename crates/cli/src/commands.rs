@@ -18,7 +18,7 @@ use crate::{
 };
 use roost_host::Host;
 use roost_protocol::Failure;
-use std::process::ExitCode;
+use std::{io::IsTerminal as _, process::ExitCode};
 
 /// Runs the verb.
 pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCode, Failure> {
@@ -49,5 +49,7 @@ fn start_tracing(output: &Output) {
     let filter = tracing_subscriber::EnvFilter::new(level);
     let subscriber =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time();
-    subscriber.with_target(false).init();
+    let subscriber = subscriber.with_target(false);
+    // On a terminal the library itself heeds NO_COLOR.
+    if std::io::stderr().is_terminal() { subscriber.init() } else { subscriber.with_ansi(false).init() }
 }
