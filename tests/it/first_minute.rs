@@ -155,7 +155,8 @@ fn an_agent_in_a_listing_has_this_shape() {
           "reason": {
             "reason": "syntax_error",
             "message": "unexpected EOF while parsing",
-            "line": 1
+            "line": 1,
+            "next": "fix the line that is named"
           },
           "description": "",
           "parameters": {
@@ -243,7 +244,8 @@ fn a_failed_outcome_has_this_shape() {
       "error": {
         "reason": "agent_raised",
         "message": "no",
-        "line": 15
+        "line": 15,
+        "next": "see the agent's log"
       },
       "receipt": null
     }

@@ -52,12 +52,7 @@ impl Output {
     /// Prints a failure and says which exit status it means.
     pub(crate) fn failure(self, failure: &Failure) -> ExitCode {
         if self.json {
-            let mut error =
-                json!({ "reason": failure.reason, "message": failure.message, "next": failure.next_step() });
-            if let Some(line) = failure.line {
-                error["line"] = line.into();
-            }
-            self.document(&json!({ "error": error }));
+            self.document(&json!({ "error": failure }));
         } else {
             self.explain(failure);
         }

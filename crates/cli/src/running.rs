@@ -85,8 +85,12 @@ impl RunningHost {
 
     /// Calls an agent there.
     pub(crate) async fn call(&self, name: &str, request: &Request) -> Result<CallOutcome, Failure> {
-        let body =
-            json!({ "arguments": request.arguments, "user_guid": request.user, "slush": request.slush });
+        let body = json!({
+            "arguments": request.arguments,
+            "user_guid": request.user,
+            "slush": request.slush,
+            "breadcrumbs": request.breadcrumbs,
+        });
         let url = format!("{}/v1/agents/{}/call", self.address, percent_encoded(name));
         let answer = ask(move |agent| {
             read_answer(agent.post(&url).content_type("application/json").send(body.to_string()))

@@ -18,16 +18,6 @@ pub fn arguments_from_words(words: &[String], schema: &Value) -> Result<Map<Stri
     Ok(arguments)
 }
 
-/// Refuses a call that lacks what the schema requires, before anything is started.
-pub fn check_required(arguments: &Map<String, Value>, schema: &Value) -> Result<(), Failure> {
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let missing: Vec<&str> = required.filter(|name| !arguments.contains_key(*name)).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(Reason::BadArguments, format!("missing: {}", missing.join(", "))))
-}
-
 fn typed(key: &str, text: &str, property: &Value) -> Result<Value, Failure> {
     let refuse =
         |kind: &str| Failure::new(Reason::BadArguments, format!("`{key}` must be {kind}, not `{text}`"));
@@ -82,7 +72,7 @@ fn array(text: &str, items: &Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::{arguments_from_words, check_required};
+    use super::arguments_from_words;
     use serde_json::{Value, json};
 
     fn read(words: &[&str], properties: Value) -> Result<Value, String> {
@@ -119,13 +109,5 @@ mod tests {
             assert_eq!(read(&[word], properties.clone()), Err(said.to_owned()));
         }
         assert_eq!(read(&["n=1", "n=2"], properties), Err("`n` is given twice".to_owned()));
-    }
-
-    #[test]
-    fn what_the_schema_requires_must_be_there() {
-        let schema = json!({ "required": ["city", "when"] });
-        let given = json!({ "city": "Paris" });
-        let failure = check_required(given.as_object().unwrap(), &schema).unwrap_err();
-        assert_eq!(failure.message, "missing: when");
     }
 }

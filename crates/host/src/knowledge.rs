@@ -48,6 +48,8 @@ pub(crate) struct Knowledge {
     descriptions: Mutex<Descriptions>,
     files: Mutex<BTreeMap<String, FileState>>,
     roster: RwLock<Arc<Roster>>,
+    /// Held from the reading of files to the noting of what was read: an older look must not undo a newer one.
+    looking: Mutex<()>,
     publishing: Mutex<()>,
     pub(crate) runnables: Runnables,
     /// Contents being loaded right now; whoever wants to know waits for the same answer.
@@ -76,6 +78,7 @@ impl Knowledge {
             descriptions: Mutex::new(descriptions),
             files: Mutex::default(),
             roster: RwLock::default(),
+            looking: Mutex::default(),
             publishing: Mutex::default(),
             runnables: Runnables::default(),
             loading: Mutex::default(),
@@ -99,22 +102,23 @@ impl Knowledge {
 
     /// Looks at one file only, so that a file that hangs while it loads cannot delay another's callers.
     pub(crate) async fn look_at(self: &Arc<Self>, file_name: &str) {
+        match self.read_and_note(file_name) {
+            Some(file) if lock(&self.descriptions).described(&file.digest).is_none() => self.load(file).await,
+            _ => self.publish(),
+        }
+    }
+
+    fn read_and_note(&self, file_name: &str) -> Option<AgentFile> {
+        let _one_at_a_time = lock(&self.looking);
         match self.folder.read(file_name) {
             Ok(file) => {
-                self.note(&Found {
-                    file_name: file_name.to_owned(),
-                    language: file.language,
-                    content: Ok(Content::Read(file.clone())),
-                });
-                if lock(&self.descriptions).described(&file.digest).is_none() {
-                    self.load(file).await;
-                } else {
-                    self.publish();
-                }
+                let content = Ok(Content::Read(file.clone()));
+                self.note(&Found { file_name: file_name.to_owned(), language: file.language, content });
+                Some(file)
             }
             Err(failure) => {
                 self.note_failure(file_name, failure);
-                self.publish();
+                None
             }
         }
     }
@@ -136,11 +140,11 @@ impl Knowledge {
 
     /// Looks at the folder and starts to load what changed; each file counts as soon as it is described.
     pub(crate) fn start_looking(self: &Arc<Self>) -> Result<Vec<Loading>, Failure> {
-        let found = {
-            let descriptions = lock(&self.descriptions);
-            self.folder.scan(|file_name| descriptions.seen(file_name))?
+        let pending = {
+            let _one_at_a_time = lock(&self.looking);
+            let found = self.folder.scan(|file_name| lock(&self.descriptions).seen(file_name))?;
+            self.note_all(&found)
         };
-        let pending = self.note_all(&found);
         self.publish();
         Ok(pending.into_iter().map(|file| self.load(file)).collect())
     }

@@ -19,7 +19,7 @@ mod why; // one cause, one next step
 mod starter; // what a new home gets
 
 pub use self::{
-    arguments::{arguments_from_words, check_required},
+    arguments::arguments_from_words,
     contract::{ContractResult, contract_tests, validate_file},
     doctor::{Finding, FindingState, examine},
     host::{Host, OpenFile},

@@ -2,7 +2,7 @@
 //!
 //! A code is stable; the sentence and the next step may be reworded. A failure adds what was seen.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct as _};
 
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal, $sentence:literal, $next:literal;)+) => {
@@ -150,7 +150,7 @@ reasons! {
 }
 
 /// A reason together with what was seen: the one shape of every "does not work" on every surface.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
     /// The code from the closed list.
@@ -158,11 +158,25 @@ pub struct Failure {
     /// What was seen, in one line.
     pub message: String,
     /// The line of the source it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub line: Option<u32>,
     /// The next step; the reason's own when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub next: Option<String>,
+}
+
+/// Always with a next step: whoever reads it need not know the list of reasons.
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Failure", 3 + usize::from(self.line.is_some()))?;
+        fields.serialize_field("reason", &self.reason)?;
+        fields.serialize_field("message", &self.message)?;
+        if let Some(line) = self.line {
+            fields.serialize_field("line", &line)?;
+        }
+        fields.serialize_field("next", self.next_step())?;
+        fields.end()
+    }
 }
 
 impl Failure {

@@ -7,7 +7,10 @@ use roost_protocol::Limits;
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// The groups this host can make, found once.
@@ -15,7 +18,11 @@ use std::{
 pub(crate) struct Cgroups {
     processes: Option<Controller>,
     memory: Option<Controller>,
+    busy: Busy,
 }
+
+/// Folders of groups whose processes were still dying when they were to be removed.
+type Busy = Arc<Mutex<Vec<PathBuf>>>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Controller {
@@ -32,7 +39,7 @@ impl Cgroups {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let usable = |name| controller(&mounts, &own, name).filter(Controller::can_make_groups);
-        let cgroups = Self { processes: usable("pids"), memory: usable("memory") };
+        let cgroups = Self { processes: usable("pids"), memory: usable("memory"), busy: Busy::default() };
         cgroups.remove_left_behind();
         cgroups
     }
@@ -49,7 +56,8 @@ impl Cgroups {
     /// Makes a group with these limits and moves one process into it.
     pub(crate) fn confine(&self, pid: u32, limits: &Limits) -> io::Result<Group> {
         let name = format!("roost-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut group = Group { folders: Vec::new(), processes: None };
+        let mut group = Group { folders: Vec::new(), processes: None, busy: Arc::clone(&self.busy) };
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).retain(|folder| !remove(folder));
         if let Some(controller) = &self.processes {
             let folder = group.make(controller, &name)?;
             fs::write(folder.join("pids.max"), limits.processes.to_string())?;
@@ -123,10 +131,11 @@ fn controller(mounts: &str, own: &str, name: &str) -> Option<Controller> {
 pub(crate) struct Group {
     folders: Vec<PathBuf>,
     processes: Option<PathBuf>,
+    busy: Busy,
 }
 
 /// Rounds of reading and killing before giving up; with no new forks possible, one round nearly always does.
-const KILL_ROUNDS_MAX: usize = 20;
+const KILL_ROUNDS_MAX: usize = 5;
 
 impl Group {
     fn make(&mut self, controller: &Controller, name: &str) -> io::Result<PathBuf> {
@@ -187,20 +196,20 @@ fn kill_member(pid: u32, folder: &Path) {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill_all();
-        for folder in &self.folders {
-            remove(folder);
-        }
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        busy.extend(self.folders.drain(..).filter(|folder| !remove(folder)));
     }
 }
 
-/// Dying processes keep a group busy for a moment, and a group that stays is only untidy.
-fn remove(folder: &Path) {
-    for _ in 0..KILL_ROUNDS_MAX {
-        match fs::remove_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => std::thread::yield_now(),
-            Err(error) => return tracing::debug!(%error, folder = %folder.display(), "remove a group"),
-            Ok(()) => return,
+/// True when the group is gone; false while processes in it are still dying.
+fn remove(folder: &Path) -> bool {
+    match fs::remove_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => false,
+        Err(error) => {
+            tracing::debug!(%error, folder = %folder.display(), "remove a group");
+            true
         }
+        Ok(()) => true,
     }
 }
 

@@ -5,8 +5,12 @@ use crate::{
     process::as_pid,
     sandbox,
 };
-use roost_protocol::{Enforcement, Failure, Limits, Reason};
+use roost_protocol::{Enforcement, Failure, Language, Limits, Reason};
 use rustix::process::{Resource, Rlimit, prlimit};
+
+/// What the engines of TypeScript reserve at their start and never use; the kernel counts it as data all the same.
+/// Their heap has a limit of its own.
+const ENGINE_RESERVES_BYTES: u64 = 768 << 20;
 
 /// What this machine can limit, found once.
 #[derive(Debug, Clone)]
@@ -35,7 +39,12 @@ impl Enforcer {
     }
 
     /// Limits one process and everything it will start.
-    pub(crate) fn confine(&self, pid: u32, limits: &Limits) -> Result<Option<Group>, Failure> {
+    pub(crate) fn confine(
+        &self,
+        pid: u32,
+        limits: &Limits,
+        language: Language,
+    ) -> Result<Option<Group>, Failure> {
         let refuse = |what: &str, error: &dyn std::fmt::Display| {
             Failure::new(Reason::StartFailed, format!("limit {what} of a worker: {error}"))
         };
@@ -45,7 +54,11 @@ impl Enforcer {
             prlimit(Some(process), resource, limit).map(drop).map_err(|error| refuse(name, &error))
         };
         // Data rather than address space: runtimes reserve far more addresses than they use.
-        set(Resource::Data, limits.memory_bytes(), "memory")?;
+        let reserved = match language {
+            Language::Python => 0,
+            Language::TypeScript => ENGINE_RESERVES_BYTES,
+        };
+        set(Resource::Data, limits.memory_bytes().saturating_add(reserved), "memory")?;
         set(Resource::Nofile, limits.open_files, "open files")?;
         set(Resource::Core, 0, "core dumps")?;
         if !self.is_root {

@@ -32,12 +32,12 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Starts it as the leader of a group of its own. It dies with the thread that started it, and its orphans
+    /// Starts it as the leader of a session of its own. It dies with the thread that started it, and its orphans
     /// stay below it.
     pub(crate) fn start(self) -> io::Result<Child> {
         let mut command = plain_command(self.program);
         command.args(self.arguments).env_clear().envs(self.environment).current_dir(self.working_directory);
-        command.stdin(Stdio::null()).process_group(0).kill_on_drop(true);
+        command.stdin(Stdio::null()).kill_on_drop(true);
         match self.output {
             Some(output) => {
                 command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output));
@@ -123,6 +123,11 @@ pub(crate) fn step_back(pid: u32) {
     if let Err(error) = rustix::process::setpriority_process(Some(process), sandbox::LONG_COMPUTING_NICENESS)
     {
         tracing::debug!(pid, %error, "lower a worker's priority");
+    }
+    // Where processors are shared out by session, this is what counts; where they are not, it does not exist.
+    let niceness = sandbox::LONG_COMPUTING_NICENESS.to_string();
+    if let Err(error) = std::fs::write(format!("/proc/{pid}/autogroup"), niceness) {
+        tracing::debug!(pid, %error, "lower the priority of a worker's session");
     }
 }
 

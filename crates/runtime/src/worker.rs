@@ -161,7 +161,7 @@ impl Worker {
             cpu: CpuClock::of(started.pid),
             cpu_seen: Duration::ZERO,
         };
-        worker.group = around.enforcer.confine(worker.pid, &program.limits)?;
+        worker.group = around.enforcer.confine(worker.pid, &program.limits, program.language)?;
         let source: &[u8] = if started.module.is_some() { &[] } else { &program.source };
         let start = Start {
             file: program.file.clone(),

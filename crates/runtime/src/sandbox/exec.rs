@@ -2,7 +2,7 @@
 
 use std::{io, os::unix::process::CommandExt as _, process::Command};
 
-/// Makes the process step back behind the host, die with the thread that starts it, keep its own orphans below itself, and inherit no
+/// Makes the process leave the host's session and step back behind it, die with the thread that starts it, keep its own orphans below itself, and inherit no
 /// descriptor from `first_foreign` on, whoever left it open in the host.
 #[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
 pub(crate) fn before_exec(command: &mut Command, first_foreign: u32) {
@@ -10,12 +10,21 @@ pub(crate) fn before_exec(command: &mut Command, first_foreign: u32) {
     // parent could hold at the moment of the fork.
     unsafe {
         command.pre_exec(move || {
+            leave_session()?;
             step_back()?;
             set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
             set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
             close_from(first_foreign)
         });
     }
+}
+
+/// A session of its own: no terminal to write to, a group to end it by, and a share of the processors apart from the
+/// host's where the kernel shares them out by session.
+#[expect(unsafe_code, reason = "the safe form is not documented for use after fork")]
+fn leave_session() -> io::Result<()> {
+    // SAFETY: takes nothing and returns a number.
+    if unsafe { libc::setsid() } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// The host answers everybody, an agent only its caller: when processors are short, the host goes first.

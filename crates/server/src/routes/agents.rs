@@ -66,16 +66,26 @@ pub(crate) struct CallBody {
     user_guid: Option<UserGuid>,
     #[serde(default)]
     slush: Option<Map<String, Value>>,
+    #[serde(default)]
+    breadcrumbs: Vec<String>,
 }
 
 /// Runs one agent. A client that leaves ends the call.
 pub(crate) async fn call(
     State(host): State<Host>,
     Path(name): Path<String>,
-    body: Result<Json<CallBody>, JsonRejection>,
+    body: Result<Json<Map<String, Value>>, JsonRejection>,
 ) -> Result<Json<CallOutcome>, ErrorAnswer> {
+    // An object first: a list would be read as the fields in their order.
     let Json(body) = body.map_err(|rejection| Failure::new(Reason::BadRequest, rejection.body_text()))?;
-    let request =
-        Request { arguments: body.arguments, user: body.user_guid, slush: body.slush, ..Request::default() };
+    let body: CallBody = serde_json::from_value(Value::Object(body))
+        .map_err(|error| Failure::new(Reason::BadRequest, error.to_string()))?;
+    let request = Request {
+        arguments: body.arguments,
+        user: body.user_guid,
+        query: None,
+        slush: body.slush,
+        breadcrumbs: body.breadcrumbs,
+    };
     Ok(Json(host.call(&name, &request).await?))
 }
