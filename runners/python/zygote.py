@@ -70,6 +70,21 @@ def load_prctl():
 prctl = load_prctl()
 
 
+def step_back():
+    """Keeps the place behind the host that the zygote has, where the kernel shares processors out by session."""
+    try:
+        setting = os.open("/proc/self/autogroup", os.O_WRONLY)
+    except OSError:
+        return
+    try:
+        os.write(setting, b"%d" % os.getpriority(os.PRIO_PROCESS, 0))
+    except OSError:
+        # Ordinary users may set it only so often.
+        pass
+    finally:
+        os.close(setting)
+
+
 def fill_allocator_gaps():
     """Objects of every small size, to be kept: what a worker allocates then goes to fresh pages, close together,
     instead of into gaps all over the shared ones, each of which would have to be copied."""
@@ -143,6 +158,7 @@ class Zygote:
             self.wakeup_read.close()
             self.wakeup_write.close()
             os.setsid()
+            step_back()
             # The worker dies with the zygote, and its own daemons stay below it.
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
