@@ -73,13 +73,14 @@ impl Cgroups {
         Ok(group)
     }
 
-    /// Groups of hosts that died before they could tidy up; only empty ones can be removed.
+    /// Ends and removes what hosts left behind that died before they could tidy up.
     fn remove_left_behind(&self) {
         for controller in [&self.processes, &self.memory].into_iter().flatten() {
             for entry in fs::read_dir(&controller.folder).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 let owner = name.to_str().and_then(|name| name.strip_prefix("roost-")?.split('-').next());
                 if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+                    kill_members(&entry.path());
                     remove(&entry.path());
                 }
             }
@@ -166,15 +167,19 @@ impl Group {
         if let Err(error) = fs::write(folder.join("pids.max"), "0") {
             tracing::debug!(%error, "stop forks of a group");
         }
-        for _ in 0..KILL_ROUNDS_MAX {
-            let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-            let members: Vec<u32> = members.lines().filter_map(|line| line.parse().ok()).collect();
-            if members.is_empty() {
-                return;
-            }
-            members.into_iter().for_each(|pid| kill_member(pid, folder));
-            std::thread::yield_now();
+        kill_members(folder);
+    }
+}
+
+fn kill_members(folder: &Path) {
+    for _ in 0..KILL_ROUNDS_MAX {
+        let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        let members: Vec<u32> = members.lines().filter_map(|line| line.parse().ok()).collect();
+        if members.is_empty() {
+            return;
         }
+        members.into_iter().for_each(|pid| kill_member(pid, folder));
+        std::thread::yield_now();
     }
 }
 

@@ -29,15 +29,24 @@ pub(crate) struct Launch<'a> {
     pub(crate) descriptors: Vec<OwnedFd>,
     /// Standard output and error.
     pub(crate) output: Option<OwnedFd>,
+    pub(crate) when_host_dies: WhenHostDies,
+}
+
+/// What becomes of a process whose host is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenHostDies {
+    /// The kernel ends it at once.
+    End,
+    /// It sees its connection close and ends by itself, after it has ended what it started.
+    CleanUp,
 }
 
 impl Launch<'_> {
-    /// Starts it as the leader of a session of its own. It dies with the thread that started it, and its orphans
-    /// stay below it.
+    /// Starts it as the leader of a session of its own; its orphans stay below it.
     pub(crate) fn start(self) -> io::Result<Child> {
         let mut command = plain_command(self.program);
         command.args(self.arguments).env_clear().envs(self.environment).current_dir(self.working_directory);
-        command.stdin(Stdio::null()).kill_on_drop(true);
+        command.stdin(Stdio::null()).kill_on_drop(self.when_host_dies == WhenHostDies::End);
         match self.output {
             Some(output) => {
                 command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output));
@@ -52,7 +61,7 @@ impl Launch<'_> {
             .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
             .collect();
         command.as_std_mut().fd_mappings(mappings).map_err(io::Error::other)?;
-        sandbox::before_exec(command.as_std_mut(), first_foreign);
+        sandbox::before_exec(command.as_std_mut(), first_foreign, self.when_host_dies);
         command.spawn()
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     agent::Program,
     connection,
     exit::Exit,
-    process::{self, Launch},
+    process::{self, Launch, WhenHostDies},
     programs::{Programs, Surface},
     runners::Runners,
     worker::{Killer, Started},
@@ -64,6 +64,7 @@ impl TypeScript {
             // The runner expects them in this order.
             descriptors: vec![given.channel, given.calls],
             output: Some(given.log),
+            when_host_dies: WhenHostDies::End,
         };
         let child = launch.start().map_err(|error| refuse(&format!("start {}", engine.label()), error))?;
         let pid = child.id().ok_or_else(|| Failure::plain(Reason::StartFailed))?;
@@ -130,20 +131,36 @@ fn write(module: &Path, code: &str) -> io::Result<()> {
 /// Owns the process: reaps it, and ends it with all it started when asked. Nobody else signals it, so the id is
 /// always its own.
 async fn keep(mut child: Child, killed: oneshot::Receiver<()>, exit: watch::Sender<Option<Exit>>) {
-    let leader = child.id();
+    let mut tree = Tree(child.id());
     let status = tokio::select! {
         status = child.wait() => status,
         // A dropped sender means the same as a sent one: the worker is not wanted any more.
         _ = killed => {
-            if let Some(leader) = leader {
-                process::kill_tree(leader);
-            }
+            tree.kill();
             child.wait().await
         }
     };
+    tree.0 = None;
     let how = match status {
         Ok(status) => Exit::from_wait_status(status.into_raw()),
         Err(_) => Exit::Unknown,
     };
     exit.send_replace(Some(how));
+}
+
+/// A process that was not reaped yet, with all it started. Ends when the host stops in the middle of its work, too.
+struct Tree(Option<u32>);
+
+impl Tree {
+    fn kill(&self) {
+        if let Some(leader) = self.0 {
+            process::kill_tree(leader);
+        }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        self.kill();
+    }
 }

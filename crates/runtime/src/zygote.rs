@@ -2,7 +2,7 @@
 
 use crate::{
     exit::{Exit, ExitWatch},
-    process::Launch,
+    process::{Launch, WhenHostDies},
 };
 use roost_protocol::{Failure, Reason};
 use rustix::net::{
@@ -36,6 +36,7 @@ pub(crate) struct Zygote {
     control: Arc<UnixStream>,
     state: Arc<Mutex<State>>,
     listener: JoinHandle<()>,
+    /// Reaped when it ends; not killed when this is dropped, because it has to clean up first.
     _process: Child,
 }
 
@@ -84,6 +85,8 @@ impl Zygote {
             working_directory: Path::new("/"),
             descriptors: vec![theirs],
             output: None,
+            // Killed at once it could not end what its workers started.
+            when_host_dies: WhenHostDies::CleanUp,
         }
         .start()?;
         // A stream to tokio, for its readiness; messages go through `send` and `receive` only, which keep their

@@ -230,6 +230,22 @@ async fn a_daemon_does_not_outlive_its_worker() {
 }
 
 #[tokio::test]
+async fn what_an_agent_forked_ends_with_the_host() {
+    let bench = Bench::new();
+    let agent =
+        bench.agent("pid = os.fork()\nif pid == 0:\n    time.sleep(600)\n    os._exit(0)\nreturn str(pid)");
+    let forked = call(&*agent, json!({})).await.unwrap();
+    let alive = || Path::new("/proc").join(&forked).exists();
+    assert!(alive());
+    drop((agent, bench));
+    let started = Instant::now();
+    while alive() {
+        assert!(started.elapsed() < Duration::from_secs(5), "the forked process still lives");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
 async fn a_caller_that_leaves_ends_the_call() {
     let bench = Bench::new();
     let agent = bench.agent("open('started', 'w').write(str(os.getpid()))\ntime.sleep(600)");

@@ -1,18 +1,21 @@
 //! What happens in a new process between fork and exec.
 
+use crate::process::WhenHostDies;
 use std::{io, os::unix::process::CommandExt as _, process::Command};
 
-/// Makes the process leave the host's session and step back behind it, die with the thread that starts it, keep its own orphans below itself, and inherit no
+/// Makes the process leave the host's session and step back behind it, die with the thread that starts it where that is wanted, keep its own orphans below itself, and inherit no
 /// descriptor from `first_foreign` on, whoever left it open in the host.
 #[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
-pub(crate) fn before_exec(command: &mut Command, first_foreign: u32) {
+pub(crate) fn before_exec(command: &mut Command, first_foreign: u32, when_host_dies: WhenHostDies) {
     // SAFETY: the closure only makes system calls: no allocation, no lock, nothing that another thread of the
     // parent could hold at the moment of the fork.
     unsafe {
         command.pre_exec(move || {
             leave_session()?;
             step_back()?;
-            set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+            if when_host_dies == WhenHostDies::End {
+                set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+            }
             set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
             close_from(first_foreign)
         });
