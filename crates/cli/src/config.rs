@@ -2,7 +2,7 @@
 
 use crate::args::Arguments;
 use roost_host::{AgentSettings, Home, HostSettings};
-use roost_protocol::{Failure, Limits, Reason};
+use roost_protocol::{Failure, Language, Limits, Reason};
 use roost_runtime::{PoolSettings, Surface};
 use serde::Deserialize;
 use std::{
@@ -86,6 +86,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         .agents
         .into_iter()
         .map(|(key, one)| {
+            refuse_what_has_no_effect(&key, &one)?;
             let environment =
                 one.env.iter().filter_map(|name| Some((name.clone(), get(name)?.clone()))).collect();
             let limits = self::limits(&[&settings.limits, &one.limits])?;
@@ -156,6 +157,17 @@ fn settings(path: &Path) -> Result<Settings, Failure> {
     })
 }
 
+/// A worker belongs to a file, which may hold several agents: its environment and limits cannot follow an agent's name.
+fn refuse_what_has_no_effect(key: &str, one: &OneAgent) -> Result<(), Failure> {
+    if Language::of_file_name(key).is_some() || (one.env.is_empty() && one.limits.is_empty()) {
+        return Ok(());
+    }
+    let message = format!(
+        "[agents.\"{key}\"]: `env` and `limits` go by the name of an agent file, such as weather_agent.py"
+    );
+    Err(Failure::new(Reason::InvalidSettings, message))
+}
+
 /// Later tables win over earlier ones, and all over the defaults.
 fn limits(tables: &[&toml::Table]) -> Result<Limits, Failure> {
     let mut merged = toml::Table::new();
@@ -217,7 +229,7 @@ fn agent_environment(environment: &BTreeMap<String, String>, home: &Home) -> BTr
 
 #[cfg(test)]
 mod tests {
-    use super::{dotenv, limits, settings};
+    use super::{OneAgent, dotenv, limits, refuse_what_has_no_effect, settings};
     use roost_protocol::Reason;
     use std::fs;
 
@@ -235,6 +247,15 @@ mod tests {
             let failure = settings(&path).unwrap_err();
             assert_eq!((failure.reason, failure.line), (Reason::InvalidSettings, Some(line)), "{text}");
         }
+    }
+
+    #[test]
+    fn settings_that_could_have_no_effect_are_refused() {
+        let one: OneAgent = toml::from_str("env = [\"KEY\"]").unwrap();
+        assert!(refuse_what_has_no_effect("weather_agent.py", &one).is_ok());
+        let failure = refuse_what_has_no_effect("Weather", &one).unwrap_err();
+        assert_eq!(failure.reason, Reason::InvalidSettings);
+        assert!(refuse_what_has_no_effect("Weather", &toml::from_str("enabled = false").unwrap()).is_ok());
     }
 
     #[test]

@@ -112,8 +112,6 @@ reasons! {
     ResultTooLarge = "result_too_large", "The agent's result is larger than allowed.", "return less, or write a file";
     /// The worker said something that is not in the protocol.
     ProtocolViolation = "protocol_violation", "The agent's process broke the protocol.", "see the agent's log";
-    /// The caller left.
-    Cancelled = "cancelled", "The call was cancelled.", "call again";
     /// Too many calls of one agent wait.
     Busy = "busy", "Too many calls of this agent are waiting.", "call again later";
     /// Nothing to answer a model call.

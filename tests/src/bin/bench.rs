@@ -132,7 +132,6 @@ fn known_agents(table: &mut Table) -> Result<()> {
         "not all agents are listed"
     );
     table.at_most("350 agents described, cold cache", "s", cold.as_secs_f64(), 8.0);
-    // With a Python that cannot start anything, only the cache can answer.
     let mut times = Vec::new();
     for _ in 0..21 {
         let started = Instant::now();
