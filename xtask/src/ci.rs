@@ -98,9 +98,9 @@ fn test(root: &Path) -> Result<Ended> {
     if !is_installed(root, "nextest") {
         return check(root, "cargo", &["test", "--workspace", "--quiet"]);
     }
-    check(root, "cargo", &["nextest", "run", "--workspace", "--cargo-quiet", "--status-level", "fail"])?;
-    // The other runner does not know examples in documentation.
-    check(root, "cargo", &["test", "--workspace", "--doc", "--quiet"])
+    // The other runner does not know examples in documentation. First, so that the last summary is the whole one.
+    check(root, "cargo", &["test", "--workspace", "--doc", "--quiet"])?;
+    check(root, "cargo", &["nextest", "run", "--workspace", "--cargo-quiet", "--status-level", "fail"])
 }
 
 fn docs(root: &Path) -> Result<Ended> {
