@@ -7,6 +7,8 @@ mod reason; // why something is not "works"
 mod ids; // names and digests that were checked
 mod dependencies; // packages a file needs
 mod limits; // what one worker may use
+mod right; // what can be asked for and granted
+mod grant; // who asks, what holds, what was refused
 mod worker; // frames between the host and a worker
 mod host_call; // what an agent asks of the host
 mod perform; // one call of an agent and its receipt
@@ -14,12 +16,19 @@ mod listing; // agents as every surface lists them
 
 pub use self::{
     dependencies::Dependencies,
+    grant::{AppId, Ask, Asks, Evidence, Lasting, Origin, Refusal, RefusedBy},
     host_call::{HostCall, HostCallReply},
     ids::{AgentName, Digest, InvalidAgentName, InvalidDigest, InvalidUserGuid, Language, UserGuid},
     limits::Limits,
     listing::{AgentListing, AgentState, Serving},
-    perform::{CallOutcome, Enforcement, Performed, Receipt, WorkerUse},
+    perform::{
+        CallId, CallOutcome, Enforcement, HostTraffic, Level, NetworkMode, Performed, Receipt, WorkerUse,
+    },
     reason::{Failure, Reason},
+    right::{
+        Access, AgentsUse, Direction, Feature, HeaderName, Host, HostPort, InvalidRight, Pattern, Place,
+        Right, VariableName,
+    },
     worker::{AgentDescription, ClassFailure, FRAME_BYTES_MAX, FromWorker, PerformFrame, Start, ToWorker},
 };
 

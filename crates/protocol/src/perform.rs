@@ -1,6 +1,6 @@
 //! One call of an agent as its caller sees it: the output or the failure, and the receipt of what was enforced.
 
-use crate::{AgentName, Digest, Failure, Limits, Serving};
+use crate::{AgentName, Digest, Failure, Limits, Refusal, Right, Serving};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -30,11 +30,40 @@ pub struct Performed {
     pub slush: Option<Map<String, Value>>,
 }
 
+/// Names one call on this home: time and a number, so that ids sort by time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(String);
+
+impl CallId {
+    /// The id of a call that began so many milliseconds after 1970, the n-th of its process.
+    #[must_use]
+    pub fn new(milliseconds: u64, process: u32, number: u64) -> Self {
+        Self(format!("c{milliseconds:011x}-{process:x}-{number:x}"))
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for CallId {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
 /// What was really enforced during one call, and what the call used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
+    /// The call this is about; `roost why` takes it.
+    pub call: CallId,
     /// How the process was confined.
     pub enforcement: Enforcement,
+    /// The rights in force.
+    pub rights: Vec<Right>,
     /// The limits in force.
     pub limits: Limits,
     /// Names (never values) of the environment the agent saw.
@@ -51,17 +80,82 @@ pub struct Receipt {
     pub cpu_us: u64,
     /// Highest resident memory of the worker's process so far.
     pub peak_memory_kb: u64,
+    /// Computers that were reached through the proxy, and how much went each way.
+    pub traffic: Vec<HostTraffic>,
+    /// What was tried and not allowed.
+    pub refused: Vec<Refusal>,
+    /// Processes that were left over when the call ended, and were ended then.
+    pub stray_processes: u32,
 }
 
 /// How the process was confined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enforcement {
-    /// `process-only`: a process of its own with limits, but no kernel sandbox.
-    pub level: String,
-    /// Limits the kernel enforces here, by name.
+    /// The level, from the layers that held.
+    pub level: Level,
+    /// The version of Landlock that held.
+    pub landlock_abi: Option<u32>,
+    /// Whether system calls were filtered.
+    pub seccomp: bool,
+    /// Kinds of namespaces the process had of its own.
+    pub namespaces: Vec<String>,
+    /// What it could reach.
+    pub network: NetworkMode,
+    /// What the kernel enforced, by name.
     pub enforced: Vec<String>,
-    /// Limits that could not be enforced here, by name.
+    /// What could not be enforced here, by name.
     pub missing: Vec<String>,
+}
+
+/// How well a process can be confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// A process of its own with limits, and nothing that keeps it from files or the network.
+    ProcessOnly,
+    /// Files and system calls are confined by the kernel; there is no namespace, and so no network but all or none.
+    Light,
+    /// Files, system calls, network and processes are confined by the kernel.
+    Full,
+}
+
+impl Level {
+    /// The level as it is written everywhere.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ProcessOnly => "process-only",
+            Self::Light => "light",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What a process could reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NetworkMode {
+    /// Nothing.
+    None,
+    /// Named computers, through the host's proxy.
+    Hosts,
+    /// Everything this computer can reach, unseen by the host.
+    Any,
+}
+
+/// What went to and from one computer during a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostTraffic {
+    /// As the agent named it.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Requests or tunnels.
+    pub requests: u64,
+    /// Bytes from the agent.
+    pub sent_bytes: u64,
+    /// Bytes to the agent.
+    pub received_bytes: u64,
 }
 
 /// Where the worker of a call came from.

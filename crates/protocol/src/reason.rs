@@ -112,6 +112,28 @@ reasons! {
     ResultTooLarge = "result_too_large", "The agent's result is larger than allowed.", "return less, or write a file";
     /// The worker said something that is not in the protocol.
     ProtocolViolation = "protocol_violation", "The agent's process broke the protocol.", "see the agent's log";
+    /// The agent filled its folders.
+    DiskLimit = "disk_limit", "The agent wrote more to disk than allowed.", "empty its folders, or raise `disk_mb` for this agent in roost.toml";
+    /// The agent tried something it has no right to.
+    RightMissing = "right_missing", "The agent tried something it was not granted.", "see `roost rights` for what it asks, and `roost grant`";
+    /// A right was granted or used that the app never asked for.
+    RightNotAsked = "right_not_asked", "The app does not ask for this right.", "declare it in the file's `[tool.roost]` table";
+    /// The policy forbids the right.
+    DeniedByPolicy = "denied_by_policy", "The policy of this home forbids this right.", "change `[policy]` in roost.toml";
+    /// The text is not a right.
+    InvalidRight = "invalid_right", "This is not a right.", "see `roost rights --list`";
+    /// The machine cannot confine agents as well as the policy demands.
+    SandboxUnavailable = "sandbox_unavailable", "This machine cannot confine agents as well as the policy demands.", "see `roost doctor`; to accept less, set `require` under `[sandbox]` in roost.toml";
+    /// The sandbox was there and could not be applied.
+    SandboxFailed = "sandbox_failed", "The sandbox could not be applied, so the agent was not run.", "see `roost doctor`";
+    /// The grant store cannot be used.
+    GrantsUnusable = "grants_unusable", "The store of grants cannot be read, so nothing is granted.", "restore `grants.json` in the home folder, or remove it and grant again";
+    /// The audit log cannot be written or read.
+    AuditUnusable = "audit_unusable", "The audit log cannot be used.", "check the folder `audit` of the home";
+    /// The audit log was changed by something else than the host.
+    AuditBroken = "audit_broken", "The audit log was changed, or part of it is missing.", "see the row that is named; rows before it are intact";
+    /// No such call is remembered.
+    UnknownCall = "unknown_call", "No call with this id is remembered.", "call ids stand in receipts, as `call`";
     /// Too many calls of one agent wait.
     Busy = "busy", "Too many calls of this agent are waiting.", "call again later";
     /// Nothing to answer a model call.
