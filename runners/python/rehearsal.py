@@ -46,6 +46,7 @@ START = {
     "environment": {"PATH": "/usr/bin", "HOME": "/", "LANG": "C.UTF-8", "ROOST_HOME": "/"},
     "limits": {"result_mb": 1},
     "source_bytes": len(SOURCE),
+    "bounds": {"confined": False},
 }
 QUESTION = {"op": "perform", "id": 1, "agent": "Rehearsal", "arguments": {"text": "x" * 90}}
 CONTEXT = b'{"temporal": {}}'
@@ -59,15 +60,15 @@ def rehearse():
     for _ in range(ROUNDS):
         ours.sendall(frame(START) + SOURCE)
         start = worker.decode(channel.receive())
-        worker.enter_sandbox(start)
+        worker.settle(start)
         worker.prepare(start, None)
         answer, loaded = loading.load(start, channel.receive_exactly(start["source_bytes"]))
-        channel.send(worker.encode(answer))
+        channel.send(worker.with_what_was_noticed(worker.encode(answer)))
         ours.recv(1 << 16)
         ours.sendall(frame({**QUESTION, "context_bytes": len(CONTEXT)}) + CONTEXT)
         question = worker.decode(channel.receive())
         question["context"] = channel.receive_exactly(question["context_bytes"])
-        channel.send(worker.answer_to(question, loaded, 1 << 20))
+        channel.send(worker.with_what_was_noticed(worker.answer_to(question, loaded, 1 << 20)))
         ours.recv(1 << 16)
         worker.flush_output()
     channel.socket.close()

@@ -18,6 +18,8 @@ import agents
 import brainstem
 import loading
 import roost_host
+import sandbox
+import watching
 from basic_agent import BasicAgent
 from roost_context import Context
 
@@ -36,19 +38,26 @@ def decode(frame):
     return scan(frame.decode())[0]
 
 
-def serve(channel_fd, calls_fd):
+def serve(channel_fd, calls_fd, rules_fd=None):
     """Runs until the host closes the channel; the return value is the exit status of the process."""
     channel = Channel(channel_fd)
     text = channel.receive()
     if text is None:
         return 0
     start = decode(text)
-    enter_sandbox(start)
+    try:
+        enter_sandbox(start, calls_fd, rules_fd)
+    except OSError as error:
+        # Nothing of the agent was read, and nothing will be.
+        message = f"the sandbox could not be applied: {error}"
+        channel.send(encode({"op": "failed", "reason": "sandbox_failed", "message": message}))
+        return 1
+    settle(start)
     source = channel.receive_exactly(start["source_bytes"])
     prepare(start, calls_fd)
     answer, loaded = loading.load(start, source)
     flush_output()
-    channel.send(encode(answer))
+    channel.send(with_what_was_noticed(encode(answer)))
     result_bytes_max = start["limits"]["result_mb"] << 20
     # The agent's own objects live as long as the process; collections need not visit them again.
     gc.freeze()
@@ -61,16 +70,31 @@ def serve(channel_fd, calls_fd):
             question["context"] = channel.receive_exactly(question["context_bytes"])
         reply = answer_to(question, loaded, result_bytes_max)
         flush_output()
-        channel.send(reply)
+        channel.send(with_what_was_noticed(reply))
 
 
-def enter_sandbox(start):
-    """The place for the kernel sandbox: after fork, before the agent's code is read."""
+def enter_sandbox(start, calls_fd, rules_fd):
+    """After the fork and before the agent's code is read."""
+    with socket.socket(fileno=os.dup(calls_fd)) as host:
+        sandbox.enter(start["sandbox"], rules_fd, host)
+
+
+def settle(start):
+    """Takes on what the agent sees of itself: its environment, its folder, its bounds."""
     # The zygote has no environment, so this is all of it.
     for name, value in start["environment"].items():
         os.environ[name] = value
     time.tzset()
     os.chdir(start["working_directory"])
+    watching.begin(start["bounds"])
+
+
+def with_what_was_noticed(answer):
+    """The answer, which is the text of an object, with what was refused meanwhile."""
+    noticed = watching.report()
+    if noticed is None:
+        return answer
+    return f"{answer[:-1]},{encode(noticed)[1:]}"
 
 
 def prepare(start, calls_fd):

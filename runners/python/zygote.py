@@ -4,13 +4,13 @@ Started once per environment, it imports what agents commonly import, then forks
 It runs no agent code, has one thread, holds no secret and no descriptor besides its control socket.
 
 Control socket: one SEQPACKET message per request or event, JSON text.
-  host   {"op": "fork"} with three descriptors (channel, host calls, log)
+  host   {"op": "fork", "namespaces": flags} with three descriptors (channel, host calls, log), and a fourth where
+         there are file rules
   zygote {"op": "forked", "pid": n}, or {"op": "fork_failed", "message": s}
   host   {"op": "kill", "pid": n}
   zygote {"op": "exited", "pid": n, "status": wait status}
 """
 
-import ctypes
 import gc
 import json
 import os
@@ -48,7 +48,7 @@ def warm_up():
             continue
     for name in (
         "basic_agent agents.basic_agent openrappter.agents.basic_agent local_storage utils.storage_factory "
-        "utils.azure_file_storage utils.dynamics_storage utils.llm utils.workspace brainstem function_app worker rehearsal"
+        "utils.azure_file_storage utils.dynamics_storage utils.llm utils.workspace brainstem function_app sandbox watching worker rehearsal"
     ).split():
         __import__(name)
     sys.path.pop(0)
@@ -57,17 +57,6 @@ def warm_up():
         import site
 
         site.setquit()
-
-
-def load_prctl():
-    """The system call by which a process asks the kernel for a property of itself."""
-    function = ctypes.CDLL(None).prctl
-    function.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
-    return function
-
-
-# Made here, once: making it in a worker would cost each of them a quarter of a megabyte.
-prctl = load_prctl()
 
 
 def step_back():
@@ -124,19 +113,19 @@ class Zygote:
             self.reap()
 
     def serve_one(self):
-        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, 3)
+        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, 4)
         if not message:
             return False
         request = json.loads(message)
         if request["op"] == "fork":
-            self.fork(descriptors)
+            self.fork(descriptors, request["namespaces"])
         elif request["op"] == "kill":
             self.kill(request["pid"])
         return True
 
-    def fork(self, descriptors):
+    def fork(self, descriptors, namespaces):
         try:
-            pid = os.fork()
+            pid = sys.modules["sandbox"].fork_into(namespaces)
         except OSError as error:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -160,9 +149,10 @@ class Zygote:
             os.setsid()
             step_back()
             # The worker dies with the zygote, and its own daemons stay below it.
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-            channel, calls, log = descriptors
+            set_property = sys.modules["sandbox"].set_property
+            set_property(PR_SET_PDEATHSIG, signal.SIGKILL)
+            set_property(PR_SET_CHILD_SUBREAPER, 1)
+            channel, calls, log, *rules = descriptors
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.close(log)
@@ -170,7 +160,7 @@ class Zygote:
             os.set_inheritable(calls, False)
             import worker
 
-            status = worker.serve(channel, calls)
+            status = worker.serve(channel, calls, rules[0] if rules else None)
         finally:
             # Never back into the zygote's loop, whatever the agent did.
             os._exit(status)
@@ -233,7 +223,7 @@ def main():
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     warm_up()
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    sys.modules["sandbox"].set_property(PR_SET_CHILD_SUBREAPER, 1)
     control = socket.socket(fileno=CONTROL)
     sys.modules["rehearsal"].rehearse()
     gc.collect()

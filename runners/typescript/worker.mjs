@@ -12,11 +12,14 @@ import { pathToFileURL } from 'node:url';
 import { BasicAgent, giveContext, slushOf } from './basic_agent.mjs';
 import { DEPTH_MAX, depthOf, describeModule } from './describe.mjs';
 import { complain, failure, importFailure, lineOf, messageOf, source, stackOf } from './failure.mjs';
+import { begin as beginWatching, report } from './watching.mjs';
 
 const CHANNEL_FD = 3;
 const HOST_CALLS_FD = 4;
 /** Largest frame either side accepts. */
 const FRAME_BYTES_MAX = 64 << 20;
+/** Variables that say that computers are reached through a proxy. */
+const HAS_PROXY = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy'];
 
 // Kept before any agent code runs, so that replacing the globals cannot break the channel.
 const { parse, stringify } = JSON;
@@ -127,14 +130,15 @@ let hasReported = false;
 function sendFailed(details) {
   if (hasReported) return;
   hasReported = true;
-  channel.write(encode({ op: 'failed', ...details }));
+  channel.write(encode({ op: 'failed', ...details, ...report() }));
 }
 
 function answer(id, message) {
   if (question !== id) return;
-  const frame = encode(message);
+  const noticed = report();
+  const frame = encode(noticed === null ? message : { ...message, ...noticed });
   if (frame === null) {
-    answerError(id, failure('result_too_large', 'the result does not fit into one frame'));
+    answerError(id, { ...failure('result_too_large', 'the result does not fit into one frame'), ...noticed });
     return;
   }
   question = null;
@@ -144,7 +148,7 @@ function answer(id, message) {
 function answerError(id, details) {
   if (question !== id) return;
   question = null;
-  channel.write(encode({ op: 'error', id, ...details }));
+  channel.write(encode({ op: 'error', id, ...details, ...report() }));
 }
 
 function answerRaised(id, error) {
@@ -234,7 +238,9 @@ async function load(start) {
   resultBytesMax = Math.min(start.limits.result_mb * 2 ** 20, FRAME_BYTES_MAX);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, start.environment);
+  if (HAS_PROXY.some((name) => start.environment[name])) (await import('./proxied.mjs')).useProxy(start.environment);
   process.chdir(start.working_directory);
+  await beginWatching(start.bounds);
   process.setSourceMapsEnabled?.(true);
   globalThis.BasicAgent = BasicAgent;
   globalThis.babelHelpers = { decorate, decorateParam };
@@ -257,7 +263,7 @@ async function load(start) {
   isLoading = false;
   if (hasReported) return;
   hasReported = true;
-  const frame = encode({ op: 'loaded', ...told });
+  const frame = encode({ op: 'loaded', ...told, ...report() });
   channel.write(frame ?? encode({ op: 'failed', ...failure('import_failed', 'the metadata is too large') }));
 }
 
@@ -322,7 +328,11 @@ function callModel(messages, { model, tools } = {}) {
 
 // ---- start ----
 
-process.on('uncaughtException', (error) => complain(`uncaught: ${stackOf(error)}`));
+process.on('uncaughtException', (error) => {
+  // Deno refuses some things where no code of the agent can catch it, which would then wait for ever.
+  if (globalThis.Deno && error instanceof Deno.errors.NotCapable && question !== null) answerRaised(question, error);
+  else complain(`uncaught: ${stackOf(error)}`);
+});
 process.on('unhandledRejection', (error) => complain(`unhandled rejection: ${stackOf(error)}`));
 
 const channel = new net.Socket({ fd: CHANNEL_FD, readable: true, writable: true });

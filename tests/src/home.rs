@@ -52,7 +52,8 @@ impl TestHome {
     }
 
     fn during(turn: Turn) -> Self {
-        let folder = tempfile::Builder::new().prefix("roost-it-").tempdir();
+        // Not below /tmp: an agent has a folder of its own there, and this one would hide it.
+        let folder = tempfile::Builder::new().prefix("roost-it-").tempdir_in(shared_folder());
         let folder = folder.expect("a temporary folder can be made");
         for name in ["home", "user"] {
             fs::create_dir_all(folder.path().join(name)).expect("a temporary folder can be written");

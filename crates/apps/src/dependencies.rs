@@ -4,7 +4,7 @@
 //! count together, as in the RAPP kernels. An import that is not in the table is never guessed at: the name of a
 //! module says nothing about who owns the package of that name.
 
-mod script_block; // `# /// script`
+mod declared; // `# /// script`
 mod requires_comment; // `# requires: a, b`
 mod requirement; // one requirement in PEP 508 form
 mod known_imports; // import names of well-known packages
@@ -19,7 +19,7 @@ const REQUIREMENTS_MAX: usize = 200;
 
 /// What a Python file needs beyond the standard library.
 pub fn dependencies(source: &PythonSource) -> Result<Dependencies, Failure> {
-    if let Some(block) = script_block::read(source.text())? {
+    if let Some(block) = declared::read(source.text())? {
         return Ok(block);
     }
     let mut required = requires_comment::read(source.text())?.unwrap_or_default();
@@ -40,7 +40,7 @@ pub fn dependencies(source: &PythonSource) -> Result<Dependencies, Failure> {
 /// What the text declares in a PEP 723 block or a `# requires:` comment; nothing when it declares nothing.
 /// The text need not parse as Python.
 pub fn declared_dependencies(text: &str) -> Result<Option<Dependencies>, Failure> {
-    if let Some(block) = script_block::read(text)? {
+    if let Some(block) = declared::read(text)? {
         return Ok(Some(block));
     }
     match requires_comment::read(text)? {

@@ -8,7 +8,9 @@ mod stamp; // what tells one state of a file from the next
 mod agent_file; // one file, read once
 mod folder; // the files of the agents folder
 mod python_source; // what Python text says without being run
+mod script_block; // the block of comments in which a file says what it needs
 mod dependencies; // the packages a file needs
+mod asks; // the rights a file asks for
 mod manifest; // the rules of `__manifest__`
 mod validate; // everything that can be refused without running
 mod contract; // the registry's contract tests that run nothing
@@ -17,6 +19,7 @@ mod descriptions; // what files said about themselves
 
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},
+    asks::{asks, python_asks},
     contract::{
         ContractCheck, has_docstring, has_manifest, manifest_fields, name_format, no_hardcoded_secrets,
     },

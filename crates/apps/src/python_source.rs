@@ -1,7 +1,8 @@
 //! What Python text says about itself without being run: imports, classes, names and the manifest.
 //!
-//! The parser's own tree never leaves this module, so that a new parser changes nothing else. A file that passes
-//! here may still fail to load; a file that is refused here would fail in every interpreter of that version.
+//! The parser's own tree is seen here and in `asks::python` only, so that a new parser changes little else. A file
+//! that passes here may still fail to load; a file that is refused here would fail in every interpreter of that
+//! version.
 
 mod decode; // bytes to text
 mod lines; // offsets to line numbers
@@ -11,6 +12,7 @@ mod imports; // what is imported, and how much depends on it
 mod classes; // classes that may be agents, and their names
 mod literal; // the manifest as data
 
+use crate::asks;
 use lines::Lines;
 use roost_protocol::{Failure, Reason};
 use ruff_python_ast::{Expr, ModModule, Stmt};
@@ -54,6 +56,7 @@ pub struct PythonSource {
     imports: Vec<Import>,
     classes: Vec<AgentClass>,
     manifest: Option<Manifest>,
+    found: asks::Found,
 }
 
 /// One imported module. Relative imports are left out: they never name a package.
@@ -126,8 +129,8 @@ impl PythonSource {
             std::panic::catch_unwind(AssertUnwindSafe(|| extract(&text, target)))
                 .unwrap_or_else(|_| Err(parser_stopped()))
         })??;
-        let Extracted { docstring, imports, classes, manifest } = found;
-        Ok(Self { text, docstring, imports, classes, manifest })
+        let Extracted { docstring, imports, classes, manifest, found } = found;
+        Ok(Self { text, docstring, imports, classes, manifest, found })
     }
 
     /// The decoded text, without a byte order mark.
@@ -159,6 +162,11 @@ impl PythonSource {
     pub fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
     }
+
+    /// The rights the source shows.
+    pub(crate) fn found(&self) -> &asks::Found {
+        &self.found
+    }
 }
 
 struct Extracted {
@@ -166,6 +174,7 @@ struct Extracted {
     imports: Vec<Import>,
     classes: Vec<AgentClass>,
     manifest: Option<Manifest>,
+    found: asks::Found,
 }
 
 /// Parses, takes what is wanted, and drops the tree: all of it on the stack that was made large enough.
@@ -180,7 +189,15 @@ fn extract(text: &str, target: PythonVersion) -> Result<Extracted, Failure> {
     let body = &parsed.syntax().body;
     let manifest = literal::manifest(body, text, &lines);
     let classes = classes::classes(body, text, &lines, manifest.as_ref());
-    Ok(Extracted { docstring: docstring(body), imports: imports::imports(body, &lines), classes, manifest })
+    let line_of = |offset| lines.line_of(TextSize::try_from(offset).unwrap_or_default());
+    let found = asks::in_module(body, text, line_of);
+    Ok(Extracted {
+        docstring: docstring(body),
+        imports: imports::imports(body, &lines),
+        classes,
+        manifest,
+        found,
+    })
 }
 
 fn refuse_errors(parsed: &Parsed<ModModule>, text: &str, lines: &Lines) -> Result<(), Failure> {

@@ -67,6 +67,16 @@ pub(crate) enum Command {
     Test(FileArguments),
     /// Check an agent file without running it
     Validate(FileArguments),
+    /// Show what an app asks for and what it may do
+    Rights(RightsArguments),
+    /// Give rights to an app
+    Grant(GrantArguments),
+    /// Take rights back from an app
+    Revoke(RevokeArguments),
+    /// Find grants that are not used, and the command that takes them back
+    Suggest(SuggestArguments),
+    /// Show or check the record of every decision
+    Audit(AuditArguments),
     /// Say why something does not work, and what to do
     Why(WhyArguments),
     /// Look at what this machine has and what is missing
@@ -179,6 +189,77 @@ pub(crate) struct FileArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyArguments {
-    /// An agent, a file of the agents folder, or a reason code
+    /// An agent, a file of the agents folder, a call's id, or a reason code
     pub(crate) subject: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RightsArguments {
+    /// An agent's name, or an agent file
+    #[arg(required_unless_present = "list")]
+    pub(crate) app: Option<String>,
+    /// Show every right there is
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantArguments {
+    /// An agent's name, or an agent file
+    pub(crate) app: String,
+    /// Rights, for example network:api.example.com
+    #[arg(required_unless_present = "asked")]
+    pub(crate) rights: Vec<String>,
+    /// Everything it asks for
+    #[arg(long, conflicts_with = "rights")]
+    pub(crate) asked: bool,
+    /// For the next call only
+    #[arg(long, group = "lasting")]
+    pub(crate) once: bool,
+    /// Until the file changes
+    #[arg(long, group = "lasting")]
+    pub(crate) this_version: bool,
+    /// Also when the file changes, as long as it asks for the same (the default)
+    #[arg(long, group = "lasting")]
+    pub(crate) always: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArguments {
+    /// An agent's name, or an agent file
+    pub(crate) app: String,
+    /// Rights to take back, with every narrower one
+    #[arg(required_unless_present = "all")]
+    pub(crate) rights: Vec<String>,
+    /// Everything that was granted to it
+    #[arg(long, conflicts_with = "rights")]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SuggestArguments {
+    /// Not used in so many runs
+    #[arg(long, default_value_t = 20)]
+    pub(crate) runs: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    #[command(subcommand)]
+    pub(crate) what: Option<Audit>,
+    /// Only this app
+    #[arg(long)]
+    pub(crate) app: Option<String>,
+    /// Only since then: a time such as 2026-11-01T12:00:00Z, a date, or a span such as 2h or 3d
+    #[arg(long)]
+    pub(crate) since: Option<String>,
+    /// At most so many rows, the newest
+    #[arg(long, default_value_t = 100)]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum Audit {
+    /// Check that no row was changed or removed
+    Verify,
 }

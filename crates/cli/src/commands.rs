@@ -1,10 +1,14 @@
 //! One file per verb. Each asks the host and prints the answer.
 
 mod agents;
+mod audit;
 mod call;
 mod chain;
+mod consent;
 mod doctor;
+mod grants;
 mod new;
+mod rights;
 mod run;
 mod test;
 mod up;
@@ -32,6 +36,11 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::New(new) => new::new(&config, new, output),
         Command::Test(file) => test::test(config, &file, output).await,
         Command::Validate(file) => validate::validate(config, &file, output).await,
+        Command::Rights(rights) => rights::rights(config, &rights, output).await,
+        Command::Grant(grant) => grants::grant(config, &grant, output).await,
+        Command::Revoke(revoke) => grants::revoke(config, &revoke, output).await,
+        Command::Suggest(suggest) => grants::suggest(config, &suggest, output).await,
+        Command::Audit(audit) => audit::audit(config, &audit, output).await,
         Command::Why(why) => why::why(config, &why, output).await,
         Command::Doctor => doctor::doctor(config, output).await,
     }

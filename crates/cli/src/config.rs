@@ -1,13 +1,14 @@
 //! Settings: the environment, `.env` and `roost.toml` of the home, read once and passed on as plain values.
 
 use crate::args::Arguments;
-use roost_host::{AgentSettings, Home, HostSettings};
-use roost_protocol::{Failure, Language, Limits, Reason};
-use roost_runtime::{PoolSettings, Surface};
+use roost_host::{AgentSettings, Home, HostSettings, Policy, SandboxSettings, Variables};
+use roost_protocol::{Failure, Language, Level, Limits, Reason};
+use roost_runtime::{Layer, PoolSettings, Surface};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -35,6 +36,8 @@ const TOOL_NAMES: &[&str] = &[
 pub(crate) struct Config {
     pub(crate) host: HostSettings,
     pub(crate) port: u16,
+    /// Who uses the command line, for the record of grants.
+    pub(crate) person: String,
 }
 
 /// `roost.toml`.
@@ -45,7 +48,16 @@ struct Settings {
     python: Option<PathBuf>,
     limits: toml::Table,
     workers: WorkerSettings,
+    sandbox: Sandbox,
+    policy: toml::Table,
     agents: BTreeMap<String, OneAgent>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Sandbox {
+    require: Option<Level>,
+    leave_out: Vec<Layer>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -110,8 +122,27 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     };
     let working_directory = std::env::current_dir().unwrap_or_else(|_| home.root().to_owned());
     let environment = agent_environment(&environment, &home);
-    let host = HostSettings { home, surface, pool, environment, working_directory, limits, agents };
-    Ok(Config { host, port })
+    let sandbox = SandboxSettings {
+        required: settings.sandbox.require.unwrap_or(SandboxSettings::default().required),
+        left_out: settings.sandbox.leave_out,
+    };
+    let policy = Arc::new(Policy::from_table(settings.policy, surface.user_home.as_deref())?);
+    let person = get("USER").or_else(|| get("LOGNAME")).cloned();
+    let person = person.unwrap_or_else(|| "operator".to_owned());
+    let variables = Variables::new(environment_and_file);
+    let host = HostSettings {
+        home,
+        surface,
+        pool,
+        environment,
+        working_directory,
+        sandbox,
+        policy,
+        variables,
+        limits,
+        agents,
+    };
+    Ok(Config { host, port, person })
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]

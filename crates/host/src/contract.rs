@@ -11,7 +11,7 @@ use roost_apps::{
 };
 use roost_protocol::{AgentName, Failure, Language};
 use serde::Serialize;
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 /// What the registry allows a file to run on its own.
 const STANDALONE_WITHIN: Duration = Duration::from_secs(15);
@@ -43,7 +43,7 @@ async fn python_tests(host: &Host, file: &AgentFile) -> Result<Vec<ContractCheck
     let source = PythonSource::parse(&file.bytes, grammar(host.runtime().python_version().await))?;
     let mut tests = vec![has_manifest(&source), manifest_fields(&source), name_format(&source)];
     tests.extend(running_tests(host, &file.path).await);
-    tests.push(standalone(host, file, &source).await);
+    tests.push(standalone(host, file).await);
     tests.extend([has_docstring(&source), no_hardcoded_secrets(source.text())]);
     Ok(tests)
 }
@@ -80,16 +80,12 @@ async fn perform_returns_text(file: &OpenFile, name: &AgentName) -> ContractChec
     }
 }
 
-/// The file as a program of its own, with the modules agents import on its path.
-async fn standalone(host: &Host, file: &AgentFile, source: &PythonSource) -> ContractCheck {
+/// The file as a program of its own, confined as its worker would be.
+async fn standalone(host: &Host, file: &AgentFile) -> ContractCheck {
     let test = "standalone_execution";
     let ran = async {
-        let dependencies = roost_apps::dependencies(source)?;
-        let (python, shims) = host.runtime().python_for(&dependencies).await?;
-        let mut environment: BTreeMap<String, String> = host.inner.settings.environment.clone();
-        environment.insert("PYTHONPATH".to_owned(), shims.to_string_lossy().into_owned());
-        environment.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
-        roost_runtime::run(&python, &[file.path.clone().into()], &environment, STANDALONE_WITHIN).await
+        let program = host.inner.program_alone(file).await?;
+        host.runtime().run_alone(program, STANDALONE_WITHIN).await
     };
     match ran.await {
         Ok(ran) if ran.succeeded => ContractCheck::new(test, true, "exits with status 0"),

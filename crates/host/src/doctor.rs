@@ -92,8 +92,8 @@ fn kernel() -> Finding {
 }
 
 fn enforcement(host: &Host) -> Vec<Finding> {
-    let enforcement = host.runtime().enforcement();
-    let level = format!("{}: {}", enforcement.level, enforcement.enforced.join(", "));
+    let enforcement = host.runtime().enforcement(roost_protocol::NetworkMode::None);
+    let level = format!("{}: {}", enforcement.level.as_str(), enforcement.enforced.join(", "));
     let mut findings = vec![Finding::ok("limits", level)];
     for missing in &enforcement.missing {
         let (cost, next) = match missing.as_str() {

@@ -1,18 +1,21 @@
 //! The host: knows the agents of one home, keeps that knowledge current, and runs calls.
 
 use crate::{
+    call_log::{CallIds, CallLog, CallRecord},
     calls::Calls,
     context::context_text,
+    gate::Gate,
     knowledge::{Knowledge, NoProgress, Progress, checked},
     memory::Memories,
-    perform::{Request, perform},
-    program::{self, Runnable, Source},
+    perform::{Request, Surroundings, perform},
+    program::{Runnable, Source, Workshop},
     roster::{Callable, Roster},
     settings::{Home, HostSettings},
+    standing::Standing,
 };
 use roost_apps::{AgentFile, Description, Stamp};
 use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
-use roost_runtime::{Afterwards, Runtime, RuntimeSettings};
+use roost_runtime::{Afterwards, HostCalls, Runtime, RuntimeSettings};
 use std::{path::Path, sync::Arc};
 
 /// A running host. Clones are handles of the same one.
@@ -24,8 +27,12 @@ pub struct Host {
 pub(crate) struct Inner {
     pub(crate) settings: Arc<HostSettings>,
     pub(crate) runtime: Runtime,
+    pub(crate) gate: Arc<Gate>,
+    workshop: Arc<Workshop>,
     knowledge: Arc<Knowledge>,
     memories: Memories,
+    call_ids: CallIds,
+    pub(crate) call_log: CallLog,
 }
 
 impl Host {
@@ -42,12 +49,24 @@ impl Host {
             data: settings.home.data(),
             surface: settings.surface.clone(),
             pool: settings.pool.clone(),
+            left_out: settings.sandbox.left_out.clone(),
         };
-        let runtime = Runtime::new(runtime_settings, Arc::new(Calls)).map_err(unusable)?;
+        let gate = Arc::new(Gate::open(settings.home.root(), Arc::clone(&settings.policy))?);
+        let calls = Arc::new(Calls::new(Arc::clone(&gate)));
+        let host_calls: Arc<dyn HostCalls> = Arc::clone(&calls) as _;
+        let runtime = Runtime::new(runtime_settings, host_calls).map_err(unusable)?;
         let settings = Arc::new(settings);
-        let knowledge = Knowledge::open(Arc::clone(&settings), runtime.clone()).await;
+        let workshop = Arc::new(Workshop {
+            runtime: runtime.clone(),
+            settings: Arc::clone(&settings),
+            gate: Arc::clone(&gate),
+            calls,
+        });
+        let knowledge = Knowledge::open(Arc::clone(&workshop)).await;
         let memories = Memories::new(settings.home.data());
-        let inner = Inner { settings, runtime, knowledge, memories };
+        let call_log = CallLog::new(&settings.home.logs());
+        let call_ids = CallIds::default();
+        let inner = Inner { settings, runtime, gate, workshop, knowledge, memories, call_ids, call_log };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -102,9 +121,9 @@ impl Host {
     pub async fn open_file(&self, path: &Path) -> Result<OpenFile, Failure> {
         let file = AgentFile::read(path)?;
         let folder = file.path.parent().unwrap_or(Path::new("/")).to_owned();
-        let runnable =
-            program::prepare(Source::from(&file), folder, &self.inner.runtime, &self.inner.settings).await?;
-        let loaded = runnable.agent.describe(Afterwards::Keep).await?;
+        let runnable = self.inner.workshop.prepare(Source::from(&file), folder).await?;
+        let loaded = runnable.agent.describe(Afterwards::Keep).await;
+        let loaded = loaded.map_err(|failed| self.inner.workshop.refused_to_load(failed, &runnable))?;
         let description = checked(loaded);
         if description.agents.is_empty() {
             let first = description.failures.into_iter().next().map(|class| class.failure);
@@ -140,7 +159,57 @@ impl Inner {
         request: &Request,
     ) -> Result<CallOutcome, Failure> {
         let context = context_text(&jiff::Zoned::now(), &request.circumstances(), &self.memories);
-        perform(runnable, name, serving, request, &context).await
+        let outcome = perform(runnable, name, serving, request, self.around(&context)).await?;
+        if outcome.error.is_some() || !outcome.receipt.refused.is_empty() {
+            self.call_log.keep(&CallRecord {
+                time: jiff::Timestamp::now().to_string(),
+                agent: outcome.agent.clone(),
+                app: runnable.standing.caller.app.clone(),
+                error: outcome.error.clone(),
+                receipt: outcome.receipt.clone(),
+            });
+        }
+        Ok(outcome)
+    }
+
+    fn around<'a>(&'a self, context: &'a str) -> Surroundings<'a> {
+        Surroundings {
+            gate: &self.gate,
+            user_home: self.settings.surface.user_home.as_deref(),
+            call: self.call_ids.next(),
+            context,
+        }
+    }
+
+    /// Who an app is and what it asks for: an agent by name, a file of the agents folder, or a file elsewhere.
+    pub(crate) async fn standing(&self, app: &str) -> Result<Standing, Failure> {
+        let file = if self.knowledge.folder.path().join(app).is_file() {
+            self.knowledge.folder.read(app)?
+        } else if app.contains('/') || Path::new(app).is_file() {
+            AgentFile::read(Path::new(app))?
+        } else {
+            let file_name = self.file_of(app).await?;
+            self.knowledge.folder.read(&file_name)?
+        };
+        self.workshop.standing(&Source::from(&file)).await
+    }
+
+    pub(crate) fn workshop(&self) -> &Workshop {
+        &self.workshop
+    }
+
+    /// A file with the rights it has, not yet run.
+    pub(crate) async fn program_alone(&self, file: &AgentFile) -> Result<roost_runtime::Program, Failure> {
+        let folder = file.path.parent().unwrap_or(Path::new("/")).to_owned();
+        self.workshop.program(Source::from(file), folder).await.map(|(program, _)| program)
+    }
+
+    /// The file that holds an agent of this name, whether it can be called or not.
+    async fn file_of(&self, name: &str) -> Result<String, Failure> {
+        self.knowledge.refresh(&NoProgress).await?;
+        let roster = self.knowledge.roster();
+        let found = roster.listings.iter().find(|listing| listing.name == name);
+        found.map(|listing| listing.file.clone()).ok_or_else(|| unknown(name, &roster))
     }
 
     /// The agent of this name, after its file was looked at: what changed a moment ago counts.
@@ -168,12 +237,12 @@ impl Inner {
     /// The program behind a callable agent, prepared on its first call.
     async fn runnable(&self, callable: &Callable) -> Result<Arc<Runnable>, Failure> {
         let runnables = &self.knowledge.runnables;
-        if let Some(runnable) = runnables.get(&callable.path, callable.digest) {
+        if let Some(runnable) = runnables.get(&callable.path, callable.digest, &self.gate) {
             return Ok(runnable);
         }
         let file = self.source_of(callable)?;
         let folder = self.knowledge.folder.path().to_owned();
-        let runnable = program::prepare(file, folder, &self.runtime, &self.settings).await?;
+        let runnable = self.workshop.prepare(file, folder).await?;
         Ok(runnables.keep(&callable.path, runnable))
     }
 

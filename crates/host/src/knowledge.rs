@@ -3,9 +3,9 @@
 //! Each file counts as soon as it is described; none waits for another.
 
 use crate::{
-    program::{self, Runnables, Source},
+    gate::Generation,
+    program::{Runnables, Source, Workshop},
     roster::{FileState, LastReading, Roster},
-    settings::HostSettings,
 };
 use futures::{
     FutureExt as _, StreamExt as _,
@@ -43,9 +43,10 @@ impl Progress for NoProgress {
 /// Everything known of one agents folder.
 pub(crate) struct Knowledge {
     pub(crate) folder: AgentsFolder,
-    settings: Arc<HostSettings>,
-    runtime: Runtime,
+    workshop: Arc<Workshop>,
     descriptions: Mutex<Descriptions>,
+    /// State of the grants at the last look: what failed for want of one may work with it.
+    grants_seen: Mutex<Generation>,
     files: Mutex<BTreeMap<String, FileState>>,
     roster: RwLock<Arc<Roster>>,
     /// Held from the reading of files to the noting of what was read: an older look must not undo a newer one.
@@ -61,20 +62,19 @@ type Loading = Shared<BoxFuture<'static, ()>>;
 
 impl Knowledge {
     /// What was known when the cache was last saved; looks at nothing yet.
-    pub(crate) async fn open(settings: Arc<HostSettings>, runtime: Runtime) -> Arc<Self> {
-        let cache = settings.home.cache().join("descriptions.json");
-        let mut descriptions = Descriptions::open(&cache, &description_key(&runtime).await);
-        // What the machine was short of then says nothing about now.
+    pub(crate) async fn open(workshop: Arc<Workshop>) -> Arc<Self> {
+        let home = &workshop.settings.home;
+        let cache = home.cache().join("descriptions.json");
+        let mut descriptions = Descriptions::open(&cache, &description_key(&workshop.runtime).await);
+        // What the machine was short of then, or the agent was not given, says nothing about now.
         descriptions.forget(|described| {
-            matches!(
-                described,
-                Described::Failed(Failure { reason: Reason::StartFailed | Reason::Internal, .. })
-            )
+            matches!(described, Described::Failed(failure)
+                if matches!(failure.reason, Reason::StartFailed | Reason::Internal) || failed_for_want_of_rights(failure))
         });
         Arc::new(Self {
-            folder: AgentsFolder::new(settings.home.agents()),
-            settings,
-            runtime,
+            folder: AgentsFolder::new(home.agents()),
+            grants_seen: Mutex::new(workshop.gate.grants().generation(None)),
+            workshop,
             descriptions: Mutex::new(descriptions),
             files: Mutex::default(),
             roster: RwLock::default(),
@@ -100,8 +100,20 @@ impl Knowledge {
         lock(&self.descriptions).source(digest)
     }
 
+    /// A file that failed for want of a right is asked again once something was granted.
+    fn reconsider(&self) {
+        let now = self.workshop.gate.grants().generation(None);
+        let before = std::mem::replace(&mut *lock(&self.grants_seen), now);
+        if before != now {
+            lock(&self.descriptions).forget(|described| {
+                matches!(described, Described::Failed(failure) if failed_for_want_of_rights(failure))
+            });
+        }
+    }
+
     /// Looks at one file only, so that a file that hangs while it loads cannot delay another's callers.
     pub(crate) async fn look_at(self: &Arc<Self>, file_name: &str) {
+        self.reconsider();
         match self.read_and_note(file_name) {
             Some(file) if lock(&self.descriptions).described(&file.digest).is_none() => self.load(file).await,
             _ => self.publish(),
@@ -140,6 +152,7 @@ impl Knowledge {
 
     /// Looks at the folder and starts to load what changed; each file counts as soon as it is described.
     pub(crate) fn start_looking(self: &Arc<Self>) -> Result<Vec<Loading>, Failure> {
+        self.reconsider();
         let pending = {
             let _one_at_a_time = lock(&self.looking);
             let found = self.folder.scan(|file_name| lock(&self.descriptions).seen(file_name))?;
@@ -182,9 +195,9 @@ impl Knowledge {
         let folder = self.folder.path().to_owned();
         let described = async {
             let _permit = self.load_permits.acquire().await;
-            let runnable =
-                program::prepare(Source::from(file), folder, &self.runtime, &self.settings).await?;
-            runnable.agent.describe(Afterwards::Stop).await
+            let runnable = self.workshop.prepare(Source::from(file), folder).await?;
+            let loaded = runnable.agent.describe(Afterwards::Stop).await;
+            loaded.map_err(|failed| self.workshop.refused_to_load(failed, &runnable))
         };
         match described.await {
             Ok(loaded) => Described::Loaded(checked(loaded)),
@@ -289,7 +302,7 @@ impl Knowledge {
         let files = lock(&self.files).clone();
         let descriptions = lock(&self.descriptions);
         let described = |digest: &Digest| descriptions.described(digest);
-        let roster = Roster::assemble(self.folder.path(), &files, &described, &self.settings.agents);
+        let roster = Roster::assemble(self.folder.path(), &files, &described, &self.workshop.settings.agents);
         drop(descriptions);
         self.runnables.retain_used(&roster);
         *self.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(roster);
@@ -318,6 +331,19 @@ pub(crate) fn checked(loaded: roost_runtime::Loaded) -> Description {
         }
     }
     description
+}
+
+/// True for failures that another grant, policy or sandbox may mend.
+fn failed_for_want_of_rights(failure: &Failure) -> bool {
+    matches!(
+        failure.reason,
+        Reason::RightMissing
+            | Reason::SandboxUnavailable
+            | Reason::SandboxFailed
+            | Reason::GrantsUnusable
+            | Reason::AuditUnusable
+            | Reason::DiskLimit
+    )
 }
 
 /// What another runner or another interpreter would say about a file may differ.

@@ -1,10 +1,12 @@
 //! One call from its request to its outcome.
 
-use crate::{context::Circumstances, program::Runnable};
-use roost_protocol::{AgentName, CallOutcome, Failure, Receipt, Serving, UserGuid};
-use roost_runtime::Call;
+use crate::{context::Circumstances, gate::Gate, program::Runnable};
+use roost_protocol::{
+    AgentName, CallId, CallOutcome, Failure, Reason, Receipt, Refusal, RefusedBy, Serving, UserGuid,
+};
+use roost_runtime::{Call, Done};
 use serde_json::{Map, Value};
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 /// What a caller asks for.
 #[derive(Debug, Clone, Default)]
@@ -33,22 +35,43 @@ impl Request {
     }
 }
 
+/// What a call is run with, besides the agent itself.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) gate: &'a Gate,
+    pub(crate) user_home: Option<&'a Path>,
+    pub(crate) call: CallId,
+    pub(crate) context: &'a str,
+}
+
 /// Runs one agent. An agent that failed is an outcome; an error means that nothing ran.
 pub(crate) async fn perform(
     runnable: &Runnable,
     name: &AgentName,
     serving: Serving,
     request: &Request,
-    context: &str,
+    around: Surroundings<'_>,
 ) -> Result<CallOutcome, Failure> {
     let started = Instant::now();
-    let call = Call { agent: name.as_str(), arguments: &request.arguments, context };
-    let done = runnable.agent.perform(call).await;
-    let Some(usage) = done.usage else {
-        return Err(done.result.err().unwrap_or_else(|| Failure::plain(roost_protocol::Reason::Internal)));
+    let call = Call { agent: name.as_str(), arguments: &request.arguments, context: around.context };
+    let (result, usage) = match runnable.agent.perform(call).await {
+        Done::Asked { result, usage } => (result, usage),
+        Done::NotStarted(failed) => {
+            let refused = runnable.standing.explain(around.gate, failed.refused, around.user_home);
+            return Err(because_of(failed.failure, &refused));
+        }
     };
+    let standing = &runnable.standing;
+    // Most calls are refused nothing: they pay for a look at an empty list.
+    let refused = if usage.refused.is_empty() {
+        Vec::new()
+    } else {
+        standing.explain(around.gate, usage.refused, around.user_home)
+    };
+    runnable.count_use(around.gate, &usage.traffic, &usage.touched, usage.forked);
     let receipt = Receipt {
+        call: around.call,
         enforcement: usage.enforcement,
+        rights: runnable.rights.clone(),
         limits: runnable.limits.clone(),
         environment: runnable.environment.clone(),
         digest: runnable.digest,
@@ -57,17 +80,43 @@ pub(crate) async fn perform(
         duration_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         cpu_us: usage.cpu_us,
         peak_memory_kb: usage.peak_memory_kb,
+        traffic: usage.traffic,
+        refused,
+        stray_processes: usage.stray_processes,
     };
     let agent = name.clone();
-    Ok(match done.result {
+    Ok(match result {
         Ok(performed) => {
             let slush = performed.slush.or_else(|| slush_in(&performed.output));
             CallOutcome { agent, output: performed.output, error: None, slush, receipt }
         }
         Err(failure) => {
-            CallOutcome { agent, output: String::new(), error: Some(failure), slush: None, receipt }
+            let error = Some(because_of(failure, &receipt.refused));
+            CallOutcome { agent, output: String::new(), error, slush: None, receipt }
         }
     })
+}
+
+/// An agent that fails after something was refused to it most likely fails because of that.
+pub(crate) fn because_of(failure: Failure, refused: &[Refusal]) -> Failure {
+    let is_the_agents_own = matches!(
+        failure.reason,
+        Reason::AgentRaised
+            | Reason::AgentExited
+            | Reason::ImportFailed
+            | Reason::ConstructorFailed
+            | Reason::ExitAtImport
+    );
+    // A variable that is not there seldom stops an agent at once; what the sandbox refuses does.
+    let named = || refused.iter().filter(|refusal| refusal.right.is_some());
+    let cause = named().find(|refusal| refusal.by != RefusedBy::Gate).or_else(|| named().next());
+    match cause {
+        Some(cause) if is_the_agents_own => {
+            let message = format!("not allowed: {} (the agent said: {})", cause.what, failure.message);
+            Failure { reason: Reason::RightMissing, message, next: Some(cause.next.clone()), ..failure }
+        }
+        _ => failure,
+    }
 }
 
 /// The sentence in the arguments: under the names agents use for it, else the first text.

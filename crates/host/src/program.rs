@@ -1,11 +1,19 @@
 //! From an agent file to a program the runtime can run.
 
-use crate::{roster::Roster, settings::HostSettings};
+use crate::{
+    calls::Calls,
+    confinement,
+    gate::{Gate, Generation},
+    perform::because_of,
+    roster::Roster,
+    settings::HostSettings,
+    standing::{Standing, app_id},
+};
 use roost_apps::{AgentFile, PythonSource};
-use roost_protocol::{Dependencies, Digest, Failure, Language, Limits};
-use roost_runtime::{Agent, Program, PythonVersion, Runtime};
+use roost_protocol::{Asks, Dependencies, Digest, Failure, HostPort, HostTraffic, Language, Limits, Right};
+use roost_runtime::{Agent, LoadFailed, Program, PythonVersion, Runtime};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -17,6 +25,54 @@ pub(crate) struct Runnable {
     pub(crate) limits: Limits,
     /// Names only.
     pub(crate) environment: Vec<String>,
+    pub(crate) rights: Vec<Right>,
+    granted: Vec<Granted>,
+    pub(crate) standing: Arc<Standing>,
+    /// State of the grants that the rights were read from.
+    generation: Generation,
+}
+
+impl Runnable {
+    /// Tells the grants that they were used, and ends those for one call. An agent without grants is not counted.
+    pub(crate) fn count_use(&self, gate: &Gate, traffic: &[HostTraffic], touched: &[String], forked: bool) {
+        if self.granted.is_empty() {
+            return;
+        }
+        let is_used = |granted: &&Granted| match &granted.right {
+            Right::Network(target) => traffic.iter().any(|one| {
+                HostPort::parse(&one.host).is_ok_and(|host| {
+                    target.covers(&HostPort { port: Some(one.port), ..host })
+                })
+            }),
+            Right::Subprocess => forked,
+            // Where use cannot be seen, it is taken for granted: better to suggest too little than to break an agent.
+            _ => granted.seen_as.as_ref().is_none_or(|seen_as| touched.contains(seen_as)),
+        };
+        let used: Vec<Right> =
+            self.granted.iter().filter(is_used).map(|granted| granted.right.clone()).collect();
+        let caller = &self.standing.caller;
+        let grants = gate.grants();
+        let counted = grants
+            .note_run(&caller.app, &used)
+            .and_then(|()| grants.consume_once(&caller.app, &caller.digest));
+        if let Err(failure) = counted {
+            tracing::warn!(%failure, "count the use of grants");
+        }
+    }
+}
+
+/// What holds for a program, and since when.
+pub(crate) struct Rights {
+    rights: Vec<Right>,
+    granted: Vec<Granted>,
+    standing: Arc<Standing>,
+    generation: Generation,
+}
+
+/// A right that a person gave, and how its use shows in a worker.
+struct Granted {
+    right: Right,
+    seen_as: Option<String>,
 }
 
 /// The programs that callable agents are answered by. Dropping one ends its workers.
@@ -24,14 +80,24 @@ pub(crate) struct Runnable {
 pub(crate) struct Runnables(Mutex<HashMap<(PathBuf, Digest), Arc<Runnable>>>);
 
 impl Runnables {
-    pub(crate) fn get(&self, path: &Path, digest: Digest) -> Option<Arc<Runnable>> {
-        self.lock().get(&(path.to_owned(), digest)).cloned()
+    /// A program that was prepared with the grants as they are now.
+    pub(crate) fn get(&self, path: &Path, digest: Digest, gate: &Gate) -> Option<Arc<Runnable>> {
+        let found = self.lock().get(&(path.to_owned(), digest)).cloned();
+        found.filter(|runnable| {
+            gate.grants().generation(Some(&runnable.standing.caller.app)) == runnable.generation
+        })
     }
 
     /// Keeps a program; where two callers prepared the same, the first one stays.
     pub(crate) fn keep(&self, path: &Path, runnable: Runnable) -> Arc<Runnable> {
         let key = (path.to_owned(), runnable.digest);
-        Arc::clone(self.lock().entry(key).or_insert_with(|| Arc::new(runnable)))
+        let runnable = Arc::new(runnable);
+        let mut all = self.lock();
+        let kept = all.entry(key).or_insert_with(|| Arc::clone(&runnable));
+        if kept.generation != runnable.generation {
+            *kept = runnable;
+        }
+        Arc::clone(kept)
     }
 
     /// Bytes that nobody can call any more need no workers.
@@ -65,37 +131,110 @@ impl From<&AgentFile> for Source {
     }
 }
 
-/// Checks a file as far as that is possible without running it, and prepares it to be run.
-pub(crate) async fn prepare(
-    file: Source,
-    folder: PathBuf,
-    runtime: &Runtime,
-    settings: &HostSettings,
-) -> Result<Runnable, Failure> {
-    let dependencies = match file.language {
-        Language::Python => {
-            let version = runtime.python_version().await;
-            roost_apps::dependencies(&PythonSource::parse(&file.bytes, grammar(version))?)?
+/// What is needed to make a program of a file.
+pub(crate) struct Workshop {
+    pub(crate) runtime: Runtime,
+    pub(crate) settings: Arc<HostSettings>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) calls: Arc<Calls>,
+}
+
+impl Workshop {
+    /// Checks a file as far as that is possible without running it, and prepares it to be run with the rights that
+    /// hold now.
+    pub(crate) async fn prepare(&self, file: Source, folder: PathBuf) -> Result<Runnable, Failure> {
+        let (program, prepared) = self.program(file, folder).await?;
+        self.calls.introduce(program.file.clone(), Arc::clone(&prepared.standing));
+        Ok(Runnable {
+            digest: program.digest,
+            limits: program.limits.clone(),
+            environment: program.environment.keys().cloned().collect(),
+            rights: prepared.rights,
+            granted: prepared.granted,
+            standing: prepared.standing,
+            generation: prepared.generation,
+            agent: self.runtime.agent(program),
+        })
+    }
+
+    /// The program of a file, and what is known of its rights.
+    pub(crate) async fn program(&self, file: Source, folder: PathBuf) -> Result<(Program, Rights), Failure> {
+        // Before the rights are looked at: a grant that is made meanwhile makes the next call prepare it again.
+        let app = app_id(&file.path, &self.settings.home);
+        let generation = self.gate.grants().generation(Some(&app));
+        let (dependencies, asks) = self.read(&file).await?;
+        let standing = Arc::new(Standing::new(&file.path, file.digest, asks, &self.settings.home));
+        let in_force = standing.in_force(&self.gate);
+        let own = self.settings.agents.get(&file.file_name);
+        let limits = own.map_or(&self.settings.limits, |own| &own.limits).clone();
+        let mut environment = self.settings.environment.clone();
+        environment.extend(own.map(|own| own.environment.clone()).unwrap_or_default());
+        let confinement = confinement::confinement(
+            &file.path,
+            &in_force.rights,
+            &self.settings,
+            &mut environment,
+            || self.runtime.proxy_certificate(),
+        )?;
+        let withheld =
+            in_force.withheld.into_iter().filter(|name| !environment.contains_key(name)).collect();
+        let granted: Vec<Granted> =
+            in_force.granted.iter().map(|right| self.granted(right, file.language)).collect();
+        let watched = granted.iter().filter_map(|granted| granted.seen_as.clone()).collect();
+        let program = Program {
+            file: file.path,
+            folder,
+            language: file.language,
+            source: file.bytes,
+            digest: file.digest,
+            dependencies,
+            limits,
+            environment,
+            working_directory: self.settings.working_directory.clone(),
+            confinement,
+            withheld,
+            watched,
+        };
+        Ok((program, Rights { rights: in_force.rights, granted, standing, generation }))
+    }
+
+    /// Only Python workers see which files and variables are used.
+    fn granted(&self, right: &Right, language: Language) -> Granted {
+        let home = self.settings.surface.user_home.as_deref().unwrap_or(Path::new("/"));
+        let seen_as = match right {
+            Right::Files { place, .. } => Some(place.path(home).display().to_string()),
+            Right::Environment(name) => Some(name.as_str().to_owned()),
+            _ => None,
+        };
+        Granted { right: right.clone(), seen_as: seen_as.filter(|_| language == Language::Python) }
+    }
+
+    /// What the text says: the packages it needs and the rights it asks for.
+    async fn read(&self, file: &Source) -> Result<(Dependencies, Asks), Failure> {
+        let version = grammar(self.runtime.python_version().await);
+        match file.language {
+            Language::Python => {
+                let source = PythonSource::parse(&file.bytes, version)?;
+                Ok((roost_apps::dependencies(&source)?, roost_apps::python_asks(&source)?))
+            }
+            Language::TypeScript => {
+                Ok((Dependencies::default(), roost_apps::asks(file.language, &file.bytes, version)?))
+            }
         }
-        Language::TypeScript => Dependencies::default(),
-    };
-    let own = settings.agents.get(&file.file_name);
-    let limits = own.map_or(&settings.limits, |own| &own.limits).clone();
-    let mut environment: BTreeMap<String, String> = settings.environment.clone();
-    environment.extend(own.map(|own| own.environment.clone()).unwrap_or_default());
-    let names = environment.keys().cloned().collect();
-    let agent = runtime.agent(Program {
-        file: file.path,
-        folder,
-        language: file.language,
-        source: file.bytes,
-        digest: file.digest,
-        dependencies,
-        limits: limits.clone(),
-        environment,
-        working_directory: settings.working_directory.clone(),
-    });
-    Ok(Runnable { agent, digest: file.digest, limits, environment: names })
+    }
+
+    /// Why a file did not load, in the light of what was refused to it.
+    pub(crate) fn refused_to_load(&self, failed: LoadFailed, runnable: &Runnable) -> Failure {
+        let user_home = self.settings.surface.user_home.as_deref();
+        let refused = runnable.standing.explain(&self.gate, failed.refused, user_home);
+        because_of(failed.failure, &refused)
+    }
+
+    /// Who a file is to the gate, without preparing to run it.
+    pub(crate) async fn standing(&self, file: &Source) -> Result<Standing, Failure> {
+        let (_, asks) = self.read(file).await?;
+        Ok(Standing::new(&file.path, file.digest, asks, &self.settings.home))
+    }
 }
 
 /// The grammar a file is checked against.

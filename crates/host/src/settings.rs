@@ -1,7 +1,8 @@
 //! What a host is told at its start. Read once by the program that wires everything, passed as plain values.
 
-use roost_protocol::Limits;
-use roost_runtime::{PoolSettings, Surface};
+use crate::gate::Policy;
+use roost_protocol::{Level, Limits};
+use roost_runtime::{Layer, PoolSettings, Surface};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -46,6 +47,12 @@ impl Home {
         self.root.join(".brainstem_data")
     }
 
+    /// What agents need not keep: temporary files and caches, a folder for each.
+    #[must_use]
+    pub fn scratch(&self) -> PathBuf {
+        self.root.join("cache/scratch")
+    }
+
     /// What agents print.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
@@ -78,6 +85,12 @@ pub struct HostSettings {
     pub environment: BTreeMap<String, String>,
     /// Current directory of workers.
     pub working_directory: PathBuf,
+    /// How agents must be confined.
+    pub sandbox: SandboxSettings,
+    /// What is allowed and denied beforehand.
+    pub policy: std::sync::Arc<Policy>,
+    /// Every variable the host itself has; agents get those they were granted.
+    pub variables: Variables,
     /// Limits where an agent has none of its own.
     pub limits: Limits,
     /// Settings of single agents, by file name or by agent name.
@@ -93,4 +106,41 @@ pub struct AgentSettings {
     pub environment: BTreeMap<String, String>,
     /// Its limits.
     pub limits: Limits,
+}
+
+/// How agents must be confined.
+#[derive(Debug, Clone)]
+pub struct SandboxSettings {
+    /// The level below which nothing runs.
+    pub required: Level,
+    /// Parts that are not to be used.
+    pub left_out: Vec<Layer>,
+}
+
+impl Default for SandboxSettings {
+    fn default() -> Self {
+        Self { required: Level::Full, left_out: Vec::new() }
+    }
+}
+
+/// Variables by name. Shown and logged by their names only.
+#[derive(Clone, Default)]
+pub struct Variables(std::sync::Arc<BTreeMap<String, String>>);
+
+impl Variables {
+    /// These variables.
+    #[must_use]
+    pub fn new(variables: BTreeMap<String, String>) -> Self {
+        Self(std::sync::Arc::new(variables))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&String> {
+        self.0.get(name)
+    }
+}
+
+impl std::fmt::Debug for Variables {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_set().entries(self.0.keys()).finish()
+    }
 }

@@ -1,6 +1,10 @@
 //! One cause, the evidence, and the next step, for anything that does not work.
 
-use crate::{host::Host, knowledge::NoProgress};
+use crate::{
+    call_log::{CallRecord, is_call_id},
+    host::Host,
+    knowledge::NoProgress,
+};
 use roost_protocol::{AgentListing, AgentState, Failure, Reason, Serving};
 use serde::Serialize;
 
@@ -32,7 +36,7 @@ pub struct Explanation {
     pub next: String,
 }
 
-/// Explains an agent by name or file, or a reason code.
+/// Explains an agent by name or file, a call by its id, or a reason code.
 pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure> {
     if let Some(reason) = Reason::ALL.iter().find(|reason| reason.code() == subject) {
         return Ok(Explanation {
@@ -45,6 +49,9 @@ pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure>
             next: reason.next().to_owned(),
         });
     }
+    if is_call_id(subject) {
+        return host.inner.call_log.find(subject).map(|record| explain_call(&record));
+    }
     let agents = host.agents(&NoProgress).await?;
     let fits = |agent: &&AgentListing| agent.name == subject || agent.file == subject;
     // The one that does not work is the one the question is about.
@@ -54,6 +61,33 @@ pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure>
         None => {
             Err(Failure::new(Reason::UnknownAgent, format!("no agent, file or reason is called `{subject}`")))
         }
+    }
+}
+
+/// What went wrong in one call, and the grant that would have let it go on.
+fn explain_call(record: &CallRecord) -> Explanation {
+    let receipt = &record.receipt;
+    let evidence = receipt.refused.iter().map(|refusal| {
+        format!("refused {} times: {}; {}", refusal.count, refusal.what, refusal.next)
+    });
+    let named = receipt.refused.iter().find(|refusal| refusal.right.is_some());
+    let (reason, cause, next) = match (&record.error, named) {
+        (Some(failure), _) => {
+            (Some(failure.reason), failure.message.clone(), failure.next_step().to_owned())
+        }
+        (None, Some(refusal)) => {
+            (Some(Reason::RightMissing), format!("It answered, but not allowed: {}", refusal.what), refusal.next.clone())
+        }
+        (None, None) => (None, "It answered; what was refused to it needs no grant.".to_owned(), String::new()),
+    };
+    Explanation {
+        subject: format!("{} of {} at {}", receipt.call, record.agent, record.time),
+        works: record.error.is_none() && named.is_none(),
+        reason,
+        cause,
+        place: Some(record.app.to_string()),
+        evidence: evidence.collect(),
+        next: if next.is_empty() { format!("roost rights {}", record.app) } else { next },
     }
 }
 

@@ -27,9 +27,12 @@ pub use self::{
     reason::{Failure, Reason},
     right::{
         Access, AgentsUse, Direction, Feature, HeaderName, Host, HostPort, InvalidRight, Pattern, Place,
-        Right, VariableName,
+        Right, VariableName, from_native, from_page, to_native, to_page,
     },
-    worker::{AgentDescription, ClassFailure, FRAME_BYTES_MAX, FromWorker, PerformFrame, Start, ToWorker},
+    worker::{
+        AgentDescription, Bounds, ClassFailure, FRAME_BYTES_MAX, FromWorker, NamespaceRecipe, Noticed,
+        PerformFrame, Recipe, Start, ToWorker, Tried, TriedKind,
+    },
 };
 
 /// The identity every RAPP kernel uses when a caller names none. Not valid hexadecimal on purpose.

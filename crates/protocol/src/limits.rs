@@ -23,6 +23,8 @@ pub struct Limits {
     pub output_mb: u64,
     /// What one call may return.
     pub result_mb: u64,
+    /// What the agent's own folders may hold together, and the largest file it may write anywhere.
+    pub disk_mb: u64,
 }
 
 impl Default for Limits {
@@ -36,6 +38,7 @@ impl Default for Limits {
             open_files: 256,
             output_mb: 8,
             result_mb: 16,
+            disk_mb: 512,
         }
     }
 }
@@ -69,5 +72,11 @@ impl Limits {
     #[must_use]
     pub fn result_bytes(&self) -> u64 {
         self.result_mb.saturating_mul(1 << 20)
+    }
+
+    /// Bytes on disk.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.disk_mb.saturating_mul(1 << 20)
     }
 }

@@ -8,10 +8,14 @@ mod host; // computers on the network
 mod place; // files on this computer
 mod pattern; // names with `*`
 mod feature; // parts of the host that only apps of other contracts ask for
+mod native; // how native apps write rights
+mod page; // how pages write rights
 
 pub use self::{
     feature::Feature,
     host::{Host, HostPort},
+    native::{from_native, to_native},
+    page::{from_page, to_page},
     pattern::Pattern,
     place::Place,
 };
@@ -296,6 +300,8 @@ impl Right {
             (Self::Files { access, place }, Self::Files { access: their_access, place: their_place }) => {
                 access >= their_access && place.covers(their_place)
             }
+            // Seeing a value is more than using it unseen.
+            (Self::Environment(name), Self::Secret { name: other, .. }) => name == other,
             (Self::Agents(AgentsUse::Write), Self::Agents(AgentsUse::Read)) => true,
             (Self::Agents(AgentsUse::Call(ours)), Self::Agents(AgentsUse::Call(theirs))) => {
                 ours.covers(theirs)

@@ -3,7 +3,7 @@
 //! The channel carries one question at a time, asked by the host. What an agent asks of the host travels on a
 //! second channel (`host_call`), so that a thread of the agent can never take an answer meant for another.
 
-use crate::{Failure, Limits};
+use crate::{Failure, Limits, NetworkMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -32,6 +32,102 @@ pub struct Start {
     /// The converted module to import instead, for TypeScript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<PathBuf>,
+    /// What a forked worker applies to itself before it reads the source; an engine has it applied before it starts.
+    pub sandbox: Recipe,
+    /// What the worker knows of its bounds, so that it can say what was refused in words.
+    pub bounds: Bounds,
+}
+
+/// The sandbox as data.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// Namespaces the process was made in, and what to set up in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<NamespaceRecipe>,
+    /// The system call filter, as base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// What Landlock allows below the worker's own `/proc`.
+    #[serde(default)]
+    pub proc_access: u64,
+    /// Where the proxy listens.
+    #[serde(default)]
+    pub proxy_port: u16,
+}
+
+/// Namespaces as data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamespaceRecipe {
+    /// User id, the same inside and outside.
+    pub user: u32,
+    /// Group id, the same inside and outside.
+    pub group: u32,
+    /// Folders that are seen elsewhere: from, to.
+    pub binds: Vec<(PathBuf, PathBuf)>,
+    /// Whether a listener for the proxy is wanted.
+    pub has_proxy: bool,
+}
+
+/// The bounds of a worker, for words; they bind nobody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// False when nothing is confined, and so nothing can be refused.
+    pub confined: bool,
+    /// What it may read, besides what it may write.
+    pub readable: Vec<PathBuf>,
+    /// What it may write.
+    pub writable: Vec<PathBuf>,
+    /// Whether it may start programs.
+    pub may_start_programs: bool,
+    /// What it may reach.
+    pub network: NetworkMode,
+    /// Variables it asks for and does not get.
+    pub withheld: Vec<String>,
+    /// Paths and variables that a person granted: their use is noticed, so that unused grants can be taken back.
+    pub watched: Vec<String>,
+}
+
+/// Something the agent tried and could not do, as its worker noticed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What kind of thing.
+    pub kind: TriedKind,
+    /// A path, `host:port`, a program, a process or a variable.
+    pub target: String,
+}
+
+/// Kinds of things that workers notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TriedKind {
+    /// Read a file or list a folder.
+    Read,
+    /// Make, change, move or delete a file.
+    Write,
+    /// Connect to a computer, or look it up.
+    Connect,
+    /// Start a program.
+    Start,
+    /// Send a signal to a process.
+    Signal,
+    /// Look into another process.
+    Inspect,
+    /// Read an environment variable.
+    Variable,
+}
+
+/// What a worker noticed while it did what it was asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Noticed {
+    /// What was tried and refused.
+    #[serde(default)]
+    pub refused: Vec<Tried>,
+    /// True when the agent started a process, which may still be there.
+    #[serde(default)]
+    pub forked: bool,
+    /// Watched paths and variables that were used.
+    #[serde(default)]
+    pub touched: Vec<String>,
 }
 
 /// One call, as the worker gets it. The sloshed context follows as `context_bytes` bytes of JSON: most agents never
@@ -76,9 +172,19 @@ pub enum FromWorker {
         /// Classes that cannot.
         #[serde(default)]
         failures: Vec<ClassFailure>,
+        /// What else happened.
+        #[serde(flatten)]
+        noticed: Noticed,
     },
     /// The file could not be loaded.
-    Failed(Failure),
+    Failed {
+        /// Why.
+        #[serde(flatten)]
+        failure: Failure,
+        /// What else happened.
+        #[serde(flatten)]
+        noticed: Noticed,
+    },
     /// The call ended and this is its result.
     Result {
         /// Question number.
@@ -88,6 +194,15 @@ pub enum FromWorker {
         /// Signals for the next agent, when the result was an object rather than text.
         #[serde(default)]
         slush: Option<Map<String, Value>>,
+        /// What was tried and refused.
+        #[serde(default)]
+        refused: Vec<Tried>,
+        /// True when the agent started a process.
+        #[serde(default)]
+        forked: bool,
+        /// Watched paths and variables that were used.
+        #[serde(default)]
+        touched: Vec<String>,
     },
     /// The call ended with an error.
     Error {
@@ -96,6 +211,9 @@ pub enum FromWorker {
         /// What happened.
         #[serde(flatten)]
         failure: Failure,
+        /// What else happened.
+        #[serde(flatten)]
+        noticed: Noticed,
     },
 }
 

@@ -2,13 +2,14 @@
 //!
 //! `Agent` is one of the four joints of the system: `host` knows this trait and nothing of processes.
 
+use crate::{confinement::Confinement, proxy::Verdict};
 use futures::future::BoxFuture;
 use roost_protocol::{
-    AgentDescription, ClassFailure, Dependencies, Digest, Enforcement, Failure, HostCall, Language, Limits,
-    Performed, WorkerUse,
+    AgentDescription, ClassFailure, Dependencies, Digest, Enforcement, Failure, HostCall, HostPort, HostTraffic,
+    Language, Limits, Performed, Refusal, WorkerUse,
 };
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, sync::Arc};
 
 /// One agent file with fixed bytes, and everything needed to run it.
 #[derive(Debug, Clone)]
@@ -31,6 +32,12 @@ pub struct Program {
     pub environment: BTreeMap<String, String>,
     /// Current directory of a worker.
     pub working_directory: PathBuf,
+    /// What a worker may touch.
+    pub confinement: Confinement,
+    /// Variables the agent asks for and does not get, so that a worker can say so.
+    pub withheld: Vec<String>,
+    /// Granted paths and variables whose use is wanted to be known.
+    pub watched: Vec<String>,
 }
 
 /// One call.
@@ -46,11 +53,16 @@ pub struct Call<'a> {
 
 /// How a call ended.
 #[derive(Debug)]
-pub struct Done {
-    /// The result; a failed agent is a value, not an error of the host.
-    pub result: Result<Performed, Failure>,
-    /// What it used; absent when no worker could be started.
-    pub usage: Option<Usage>,
+pub enum Done {
+    /// The worker was asked; a failed agent is a value, not an error of the host.
+    Asked {
+        /// The result.
+        result: Result<Performed, Failure>,
+        /// What it used.
+        usage: Box<Usage>,
+    },
+    /// No worker could be started, or the file did not load in it.
+    NotStarted(LoadFailed),
 }
 
 /// What one call used.
@@ -64,6 +76,31 @@ pub struct Usage {
     pub cpu_us: u64,
     /// Highest resident memory of the worker's process so far.
     pub peak_memory_kb: u64,
+    /// Computers that were reached through the proxy.
+    pub traffic: Vec<HostTraffic>,
+    /// What was tried and refused; the next steps are the host's to say.
+    pub refused: Vec<Refusal>,
+    /// Watched paths and variables that the agent is known to have used.
+    pub touched: Vec<String>,
+    /// True when it started a process.
+    pub forked: bool,
+    /// Processes that were left over, and were ended.
+    pub stray_processes: u32,
+}
+
+/// A file that could not be loaded, and what it tried meanwhile.
+#[derive(Debug)]
+pub struct LoadFailed {
+    /// Why.
+    pub failure: Failure,
+    /// What was tried and refused.
+    pub refused: Vec<Refusal>,
+}
+
+impl From<Failure> for LoadFailed {
+    fn from(failure: Failure) -> Self {
+        Self { failure, refused: Vec::new() }
+    }
 }
 
 /// What loading a file gave.
@@ -73,6 +110,8 @@ pub struct Loaded {
     pub agents: Vec<AgentDescription>,
     /// Classes that cannot.
     pub failures: Vec<ClassFailure>,
+    /// What was tried and refused meanwhile.
+    pub refused: Vec<Refusal>,
 }
 
 /// What becomes of the worker that described a file.
@@ -88,7 +127,7 @@ pub enum Afterwards {
 /// busy with it is killed with everything it started.
 pub trait Agent: Send + Sync {
     /// Loads the file in a new worker and says what is in it.
-    fn describe(&self, afterwards: Afterwards) -> BoxFuture<'_, Result<Loaded, Failure>>;
+    fn describe(&self, afterwards: Afterwards) -> BoxFuture<'_, Result<Loaded, LoadFailed>>;
 
     /// Runs `perform` of one agent in the file, in a reused worker where there is one.
     fn perform<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Done>;
@@ -100,10 +139,12 @@ pub trait Agent: Send + Sync {
 /// What agents may ask of the host. Implemented by `host`; the caller is the connection's program, never a name
 /// in a message.
 pub trait HostCalls: Send + Sync {
-    /// Answers one question of the program in `file`.
-    fn answer<'a>(
-        &'a self,
-        file: &'a std::path::Path,
-        call: HostCall,
-    ) -> BoxFuture<'a, Result<Value, Failure>>;
+    /// Answers one question of the program.
+    fn answer<'a>(&'a self, caller: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Value, Failure>>;
+
+    /// Whether the program may reach this computer, asked with the name it used before that is looked up.
+    fn may_reach(&self, caller: &Program, target: &HostPort) -> Verdict;
+
+    /// Whether the program was given this address itself; asked when a name led to an address that is not public.
+    fn may_reach_private(&self, caller: &Program, address: IpAddr, port: u16) -> Verdict;
 }

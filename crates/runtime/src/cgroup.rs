@@ -6,6 +6,7 @@
 use roost_protocol::Limits;
 use std::{
     fs, io,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -53,22 +54,20 @@ impl Cgroups {
         self.memory.is_some()
     }
 
-    /// Makes a group with these limits and moves one process into it.
-    pub(crate) fn confine(&self, pid: u32, limits: &Limits) -> io::Result<Group> {
+    /// Makes a group with these limits. Nothing is in it yet.
+    pub(crate) fn make(&self, limits: &Limits) -> io::Result<Group> {
         let name = format!("roost-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let mut group = Group { folders: Vec::new(), processes: None, busy: Arc::clone(&self.busy) };
         self.busy.lock().unwrap_or_else(PoisonError::into_inner).retain(|folder| !remove(folder));
         if let Some(controller) = &self.processes {
             let folder = group.make(controller, &name)?;
             fs::write(folder.join("pids.max"), limits.processes.to_string())?;
-            fs::write(folder.join("cgroup.procs"), pid.to_string())?;
             group.processes = Some(folder);
         }
         if let Some(controller) = &self.memory {
             let folder = group.make(controller, &name)?;
             let file = if controller.unified { "memory.max" } else { "memory.limit_in_bytes" };
             fs::write(folder.join(file), limits.memory_bytes().to_string())?;
-            fs::write(folder.join("cgroup.procs"), pid.to_string())?;
         }
         Ok(group)
     }
@@ -146,6 +145,17 @@ impl Group {
             self.folders.push(folder.clone());
         }
         Ok(folder)
+    }
+
+    /// Moves one process into the group.
+    pub(crate) fn take_in(&self, pid: u32) -> io::Result<()> {
+        self.folders.iter().try_for_each(|folder| fs::write(folder.join("cgroup.procs"), pid.to_string()))
+    }
+
+    /// Files through which a process takes itself into the group, by writing `0`.
+    pub(crate) fn entrances(&self) -> io::Result<Vec<OwnedFd>> {
+        let open = |folder: &PathBuf| fs::OpenOptions::new().write(true).open(folder.join("cgroup.procs"));
+        self.folders.iter().map(|folder| open(folder).map(OwnedFd::from)).collect()
     }
 
     /// True when the kernel ended something in this group for want of memory.

@@ -7,7 +7,9 @@ mod agent; // what can be asked of an agent
 mod runtime; // the door: settings in, agents out
 mod workers; // the pool
 mod worker; // one running worker
+mod attendance; // what a worker hands over, asks, reaches and is refused
 mod languages; // starting a worker in any language
+mod alone; // a file as a program of its own
 mod python; // interpreters, environments, zygotes
 mod zygote; // the host's side of a zygote
 mod typescript; // conversion and engines
@@ -20,12 +22,17 @@ mod limits; // what a worker may use
 mod cgroup; // limits of whole process trees
 mod process; // starting and ending processes
 mod exit; // how a process ended
+mod disk; // what an agent's folders hold
+mod confinement; // what a worker may touch
 mod sandbox; // what the kernel enforces
+mod proxy; // named computers, and no others
 
 pub use self::{
-    agent::{Afterwards, Agent, Call, Done, HostCalls, Loaded, Program, Usage},
+    agent::{Afterwards, Agent, Call, Done, HostCalls, LoadFailed, Loaded, Program, Usage},
+    confinement::{Confinement, Layer, Scratch},
     process::{Ran, find_program, run},
     programs::Surface,
+    proxy::{InvalidSecret, SecretUse, Verdict},
     python::{Interpreter, PythonVersion},
     runtime::{Runtime, RuntimeSettings, check_typescript, runners_digest},
     sandbox::landlock_abi,

@@ -1,9 +1,8 @@
-//! Applies limits to a worker from outside, after it exists and before it knows what to load.
+//! The limits of a worker: on each of its processes, and on all of them together.
 
 use crate::{
     cgroup::{Cgroups, Group},
     process::as_pid,
-    sandbox,
 };
 use roost_protocol::{Enforcement, Failure, Language, Limits, Reason};
 use rustix::process::{Resource, Rlimit, prlimit};
@@ -24,51 +23,77 @@ impl Enforcer {
         Self { cgroups: Cgroups::detect(), is_root: rustix::process::geteuid().is_root() }
     }
 
-    /// What receipts state.
-    pub(crate) fn enforcement(&self) -> Enforcement {
-        let mut enforced = vec!["wall_time", "cpu_time", "open_files", "output", "result"];
-        let mut missing = Vec::new();
-        let mut sort = |name, holds| if holds { enforced.push(name) } else { missing.push(name) };
-        sort("memory_per_process", true);
+    /// What limits add to the enforcement that receipts state.
+    pub(crate) fn complete(&self, mut enforcement: Enforcement) -> Enforcement {
+        let mut sort = |name: &str, holds: bool| {
+            let list = if holds { &mut enforcement.enforced } else { &mut enforcement.missing };
+            list.push(name.to_owned());
+        };
+        for always in ["wall_time", "cpu_time", "open_files", "output", "result", "file_size", "memory_per_process"] {
+            sort(always, true);
+        }
         sort("memory_of_all_processes", self.cgroups.enforces_memory());
         // The kernel exempts root from the per-user limit on processes.
         sort("processes", self.cgroups.enforces_processes() || !self.is_root);
-        sort("kernel_sandbox", false);
-        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        Enforcement { level: sandbox::LEVEL.to_owned(), enforced: owned(enforced), missing: owned(missing) }
+        enforcement
     }
 
-    /// Limits one process and everything it will start.
-    pub(crate) fn confine(
-        &self,
-        pid: u32,
-        limits: &Limits,
-        language: Language,
-    ) -> Result<Option<Group>, Failure> {
-        let refuse = |what: &str, error: &dyn std::fmt::Display| {
-            Failure::new(Reason::StartFailed, format!("limit {what} of a worker: {error}"))
-        };
-        let process = as_pid(pid).ok_or_else(|| refuse("a process", &"no such id"))?;
-        let set = |resource, value: u64, name: &str| {
-            let limit = Rlimit { current: Some(value), maximum: Some(value) };
-            prlimit(Some(process), resource, limit).map(drop).map_err(|error| refuse(name, &error))
-        };
+    /// A control group with these limits, where there can be one; nothing is in it yet.
+    pub(crate) fn group(&self, limits: &Limits) -> Result<Option<Group>, Failure> {
+        if !self.cgroups.enforces_processes() && !self.cgroups.enforces_memory() {
+            return Ok(None);
+        }
+        self.cgroups.make(limits).map(Some).map_err(|error| refuse("the group", &error))
+    }
+
+    /// Limits of one process. With an identity of its own only its own processes count against it.
+    pub(crate) fn of_process(&self, limits: &Limits, language: Language, identity: Identity) -> Vec<ResourceLimit> {
         // Data rather than address space: runtimes reserve far more addresses than they use.
         let reserved = match language {
             Language::Python => 0,
             Language::TypeScript => ENGINE_RESERVES_BYTES,
         };
-        set(Resource::Data, limits.memory_bytes().saturating_add(reserved), "memory")?;
-        set(Resource::Nofile, limits.open_files, "open files")?;
-        set(Resource::Core, 0, "core dumps")?;
+        let mut all = vec![
+            ResourceLimit(Resource::Data, libc::RLIMIT_DATA, limits.memory_bytes().saturating_add(reserved)),
+            ResourceLimit(Resource::Nofile, libc::RLIMIT_NOFILE, limits.open_files),
+            ResourceLimit(Resource::Fsize, libc::RLIMIT_FSIZE, limits.disk_bytes()),
+            ResourceLimit(Resource::Core, libc::RLIMIT_CORE, 0),
+        ];
         if !self.is_root {
-            set(Resource::Nproc, limits.processes.saturating_add(tasks_of_this_user()), "processes")?;
+            let others = match identity {
+                Identity::Own => 0,
+                Identity::Shared => tasks_of_this_user(),
+            };
+            let processes = limits.processes.saturating_add(others);
+            all.push(ResourceLimit(Resource::Nproc, libc::RLIMIT_NPROC, processes));
         }
-        if !self.cgroups.enforces_processes() && !self.cgroups.enforces_memory() {
-            return Ok(None);
-        }
-        self.cgroups.confine(pid, limits).map(Some).map_err(|error| refuse("the group", &error))
+        all
     }
+
+    /// Limits a process that runs already.
+    pub(crate) fn confine(&self, pid: u32, limits: &[ResourceLimit]) -> Result<(), Failure> {
+        let process = as_pid(pid).ok_or_else(|| refuse("a process", &"no such id"))?;
+        for ResourceLimit(resource, _, value) in limits {
+            let limit = Rlimit { current: Some(*value), maximum: Some(*value) };
+            prlimit(Some(process), *resource, limit).map_err(|error| refuse("a process", &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// One limit: as our library and as the C library name it, and its value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResourceLimit(pub(crate) Resource, pub(crate) libc::__rlimit_resource_t, pub(crate) u64);
+
+/// Whether the kernel counts a worker's processes apart from the rest of its user's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identity {
+    Own,
+    Shared,
+}
+
+fn refuse(what: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Reason::StartFailed, format!("limit {what} of a worker: {error}"))
 }
 
 /// The kernel counts all of a user's tasks together, so the limit has to start from what is there.

@@ -1,6 +1,6 @@
 //! Starting and ending processes. The only place that starts any, and it never ends one it did not start.
 
-use crate::sandbox;
+use crate::sandbox::{self, Entry};
 use command_fds::{CommandFdExt, FdMapping};
 use roost_protocol::{Failure, Reason};
 use rustix::process::{Pid, Signal};
@@ -30,6 +30,8 @@ pub(crate) struct Launch<'a> {
     /// Standard output and error.
     pub(crate) output: Option<OwnedFd>,
     pub(crate) when_host_dies: WhenHostDies,
+    /// The sandbox it enters before it becomes the program.
+    pub(crate) entry: Entry,
 }
 
 /// What becomes of a process whose host is gone.
@@ -61,7 +63,7 @@ impl Launch<'_> {
             .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
             .collect();
         command.as_std_mut().fd_mappings(mappings).map_err(io::Error::other)?;
-        sandbox::before_exec(command.as_std_mut(), first_foreign, self.when_host_dies);
+        sandbox::before_exec(command.as_std_mut(), first_foreign, self.when_host_dies, self.entry);
         command.spawn()
     }
 }
@@ -119,6 +121,33 @@ pub(crate) fn is_binary(path: &Path) -> bool {
     std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
         && magic == *b"\x7fELF"
         && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// The program that loads a program's libraries, as its header names it.
+pub(crate) fn loader_of(program: &Path) -> Option<PathBuf> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    const HEADER_BYTES: usize = 64;
+    const ENTRY_BYTES: usize = 56;
+    const NAMES_LOADER: u32 = 3;
+    let mut file = std::fs::File::open(program).ok()?;
+    let mut read = |at: u64, length: usize| {
+        let mut bytes = vec![0; length];
+        file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut bytes)).ok().map(|()| bytes)
+    };
+    let number = |bytes: &[u8], at: usize| bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
+    let header = read(0, HEADER_BYTES)?;
+    let table = number(&header, 32)?;
+    let entries = u16::from_le_bytes(header.get(56..58)?.try_into().ok()?);
+    for index in 0..u64::from(entries) {
+        let entry = read(table.checked_add(index * ENTRY_BYTES as u64)?, ENTRY_BYTES)?;
+        if u32::from_le_bytes(entry.get(..4)?.try_into().ok()?) == NAMES_LOADER {
+            let length = usize::try_from(number(&entry, 32)?).ok().filter(|length| *length < 4096)?;
+            let name = read(number(&entry, 8)?, length)?;
+            let name = std::str::from_utf8(&name).ok()?.trim_end_matches('\0');
+            return Some(PathBuf::from(name));
+        }
+    }
+    None
 }
 
 pub(crate) fn as_pid(pid: u32) -> Option<Pid> {
@@ -182,6 +211,46 @@ pub(crate) fn kill_tree(leader: u32) {
             tracing::debug!(pid, %error, "kill a descendant");
         }
     }
+}
+
+/// Ends what a worker started and left running, and says how many there were. The worker itself goes on.
+pub(crate) fn end_descendants(pid: u32) -> u32 {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+    let held: Vec<_> = descendants(pid)
+        .into_iter()
+        .filter(|pid| is_running(*pid))
+        .filter_map(|pid| Some((pid, pidfd_open(as_pid(pid)?, PidfdFlags::empty()).ok()?)))
+        .collect();
+    if held.is_empty() {
+        return 0;
+    }
+    let still = descendants(pid);
+    let ended = held.iter().filter(|(pid, process)| {
+        still.contains(pid) && pidfd_send_signal(process, Signal::KILL).is_ok()
+    });
+    u32::try_from(ended.count()).unwrap_or(u32::MAX)
+}
+
+/// False for a process that ended and waits to be collected.
+fn is_running(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// The only child of a process, once it has one.
+pub(crate) fn only_child(pid: u32) -> Option<u32> {
+    match descendants(pid)[..] {
+        [child, ..] => Some(child),
+        [] => None,
+    }
+}
+
+/// Bytes a process, and what it started and waited for, caused to be written to disk.
+pub(crate) fn written_bytes(pid: u32) -> Option<u64> {
+    let counters = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let line = counters.lines().find(|line| line.starts_with("wchar:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// All descendants of a process, nearest first.

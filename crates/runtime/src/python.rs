@@ -10,14 +10,18 @@ use self::environments::Environments;
 use crate::{
     agent::Program,
     connection,
+    languages::Machine,
+    limits::Identity,
     programs::{Programs, Surface},
     runners::Runners,
+    sandbox::{self, Entry, LanguageFiles, Namespaces, Prepared, Sandbox, StartsBy},
     worker::{Killer, Started},
     zygote::Zygote,
 };
-use roost_protocol::{Dependencies, Failure, Reason};
+use roost_protocol::{Dependencies, Failure, NamespaceRecipe, NetworkMode, Reason, Recipe};
 use std::{
     collections::HashMap,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -31,7 +35,8 @@ pub(crate) struct Python {
     runners: Runners,
     environments: Environments,
     interpreters: OnceCell<Vec<Interpreter>>,
-    zygotes: Mutex<HashMap<PathBuf, Arc<Zygote>>>,
+    /// By interpreter, and by whether its workers may use the real network.
+    zygotes: Mutex<HashMap<(PathBuf, bool), Arc<Zygote>>>,
 }
 
 impl Python {
@@ -54,12 +59,28 @@ impl Python {
         self.environments.summary()
     }
 
-    /// Forks a worker that waits for its first frame.
-    pub(crate) async fn start(&self, program: &Program) -> Result<Started, Failure> {
-        let (zygote, version) = self.zygote(&program.dependencies).await?;
+    /// Forks a worker that waits for its first frame, by which it enters its sandbox.
+    pub(crate) async fn start(&self, program: &Program, machine: &Machine) -> Result<Started, Failure> {
+        let (path, version, has_packages) = self.interpreter_for(&program.dependencies).await?;
+        let prepared = machine.sandbox.prepare(program, &self.files(&path), StartsBy::Fork)?;
+        let network = program.confinement.network;
+        let zygote = self.zygote(&path, has_packages, network, &machine.sandbox)?;
         let (ends, given) = connection::connect()
             .map_err(|error| Failure::new(Reason::StartFailed, format!("connect a worker: {error}")))?;
-        let forked = zygote.fork([given.channel, given.calls, given.log]).await?;
+        let namespaces = prepared.namespaces.as_ref().map_or(0, |namespaces| namespaces.flags);
+        let recipe = recipe(&prepared);
+        let descriptors: Vec<OwnedFd> =
+            [given.channel, given.calls, given.log].into_iter().chain(prepared.ruleset).collect();
+        let forked = zygote.fork(&descriptors, namespaces).await?;
+        let identity = if namespaces == 0 { Identity::Shared } else { Identity::Own };
+        let group = machine.enforcer.group(&program.limits)?;
+        if let Some(group) = &group {
+            group.take_in(forked.pid).map_err(|error| {
+                Failure::new(Reason::StartFailed, format!("put a worker into its group: {error}"))
+            })?;
+        }
+        let limits = machine.enforcer.of_process(&program.limits, program.language, identity);
+        machine.enforcer.confine(forked.pid, &limits)?;
         Ok(Started {
             pid: forked.pid,
             exit: forked.exit,
@@ -67,31 +88,57 @@ impl Python {
             ends,
             runtime: format!("python {version}"),
             module: None,
+            group,
+            recipe,
+            enforcement: prepared.enforcement,
         })
     }
 
-    /// The interpreter a file of these dependencies runs on, and the folder of modules it may import.
+    /// What a worker of this interpreter has to read, and what it may run where it may run anything.
+    fn files(&self, interpreter: &Path) -> LanguageFiles {
+        let prefix = |program: &Path| program.parent().and_then(Path::parent).map(Path::to_owned);
+        let real = interpreter.canonicalize().unwrap_or_else(|_| interpreter.to_owned());
+        let prefixes: Vec<PathBuf> = [prefix(interpreter), prefix(&real)].into_iter().flatten().collect();
+        let readable = prefixes.iter().cloned().chain([self.runners.python_folder()]).collect();
+        LanguageFiles { readable, programs: prefixes, always_executable: Vec::new() }
+    }
+
+    /// The interpreter a file of these dependencies runs on, the folder of modules it may import, and all it reads.
     pub(crate) async fn program_for(
         &self,
         dependencies: &Dependencies,
-    ) -> Result<(PathBuf, PathBuf), Failure> {
+    ) -> Result<(PathBuf, PathBuf, LanguageFiles), Failure> {
         let (path, _, _) = self.interpreter_for(dependencies).await?;
-        Ok((path, self.runners.python_shims()))
+        let files = self.files(&path);
+        Ok((path, self.runners.python_shims(), files))
     }
 
-    /// The running zygote of the environment these dependencies need.
-    async fn zygote(&self, dependencies: &Dependencies) -> Result<(Arc<Zygote>, PythonVersion), Failure> {
-        let (path, version, has_packages) = self.interpreter_for(dependencies).await?;
+    /// The running zygote of this interpreter. It runs no agent, and lives where its workers will: in a network with
+    /// nothing in it, unless they may use the real one.
+    fn zygote(
+        &self,
+        interpreter: &Path,
+        has_packages: bool,
+        network: NetworkMode,
+        sandbox: &Sandbox,
+    ) -> Result<Arc<Zygote>, Failure> {
+        let key = (interpreter.to_owned(), network == NetworkMode::Any);
         let mut zygotes = self.zygotes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(zygote) = zygotes.get(&path).filter(|zygote| !zygote.is_gone()) {
-            return Ok((Arc::clone(zygote), version));
+        if let Some(zygote) = zygotes.get(&key).filter(|zygote| !zygote.is_gone()) {
+            return Ok(Arc::clone(zygote));
         }
-        let zygote = Zygote::start(&path, has_packages, &self.runners.python_zygote()).map_err(|error| {
-            Failure::new(Reason::StartFailed, format!("start {}: {error}", path.display()))
-        })?;
-        let zygote = Arc::new(zygote);
-        zygotes.insert(path, Arc::clone(&zygote));
-        Ok((zygote, version))
+        let refuse = |error: std::io::Error| {
+            Failure::new(Reason::StartFailed, format!("start {}: {error}", interpreter.display()))
+        };
+        let entry = if sandbox.has_namespaces() {
+            Entry::namespaces_only(&Namespaces::of_zygote(network)).map_err(refuse)?
+        } else {
+            Entry::default()
+        };
+        let script = self.runners.python_zygote();
+        let zygote = Arc::new(Zygote::start(interpreter, has_packages, &script, entry).map_err(refuse)?);
+        zygotes.insert(key, Arc::clone(&zygote));
+        Ok(zygote)
     }
 
     async fn interpreter_for(
@@ -117,5 +164,21 @@ impl Python {
                 Ok((path, base.version, true))
             }
         }
+    }
+}
+
+/// The part of the sandbox that a forked worker applies to itself.
+fn recipe(prepared: &Prepared) -> Recipe {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    Recipe {
+        namespaces: prepared.namespaces.as_ref().map(|namespaces| NamespaceRecipe {
+            user: namespaces.user,
+            group: namespaces.group,
+            binds: namespaces.binds.clone(),
+            has_proxy: namespaces.has_proxy,
+        }),
+        filter: prepared.filter.as_ref().map(|filter| STANDARD.encode(filter.bytes())),
+        proc_access: sandbox::access_to_proc(),
+        proxy_port: sandbox::PROXY_PORT,
     }
 }

@@ -15,7 +15,10 @@ macro_rules! embedded {
 
 embedded![
     "python/loading.py",
+    "python/probe_agent.py",
     "python/rehearsal.py",
+    "python/sandbox.py",
+    "python/watching.py",
     "python/worker.py",
     "python/zygote.py",
     "python/shims/basic_agent.py",
@@ -44,6 +47,12 @@ embedded![
     "typescript/basic_agent.mjs",
     "typescript/describe.mjs",
     "typescript/failure.mjs",
+    "typescript/probe_agent.js",
+    "typescript/proxied.mjs",
+    "typescript/watching.mjs",
+    "typescript/watching_deno.mjs",
+    "typescript/watching_network.mjs",
+    "typescript/watching_node.mjs",
     "typescript/worker.mjs",
 ];
 
@@ -90,6 +99,21 @@ impl Runners {
         Ok(Self { folder })
     }
 
+    /// Everything a Python worker reads of the host's.
+    pub(crate) fn python_folder(&self) -> PathBuf {
+        self.folder.join("python")
+    }
+
+    /// Everything an engine reads of the host's.
+    pub(crate) fn typescript_folder(&self) -> PathBuf {
+        self.folder.join("typescript")
+    }
+
+    /// Agents that try to get out, for the self-test.
+    pub(crate) fn probes(&self) -> [PathBuf; 2] {
+        [self.folder.join("python/probe_agent.py"), self.folder.join("typescript/probe_agent.js")]
+    }
+
     pub(crate) fn python_zygote(&self) -> PathBuf {
         self.folder.join("python/zygote.py")
     }
@@ -123,7 +147,7 @@ mod tests {
                     if name != "tests" && name != "__pycache__" {
                         collect(&entry.path(), &path, found);
                     }
-                } else if name.ends_with(".py") || name.ends_with(".mjs") {
+                } else if [".py", ".mjs", ".js"].iter().any(|ending| name.ends_with(ending)) {
                     found.insert(path);
                 }
             }

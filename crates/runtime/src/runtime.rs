@@ -2,21 +2,25 @@
 
 use crate::{
     agent::{Agent, HostCalls, Program},
-    languages::Languages,
-    limits::Enforcer,
+    alone,
+    confinement::Layer,
+    languages::{Languages, Machine},
     log::Logs,
+    process::Ran,
     programs::Surface,
+    proxy::Egress,
     python::{Interpreter, PythonVersion},
     runners::Runners,
     typescript::{self, Engine},
     worker::{Asking, Surroundings},
     workers::{PoolSettings, Workers},
 };
-use roost_protocol::{Dependencies, Digest, Enforcement, Failure};
+use roost_protocol::{Digest, Enforcement, Failure, NetworkMode};
 use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 /// Where a runtime keeps its things and what it may use.
@@ -32,30 +36,36 @@ pub struct RuntimeSettings {
     pub surface: Surface,
     /// How many workers, and how long.
     pub pool: PoolSettings,
+    /// Parts of the sandbox that are not to be used.
+    pub left_out: Vec<Layer>,
 }
 
 /// Runs agents. Dropping it ends every worker.
 #[derive(Clone)]
 pub struct Runtime {
     workers: Arc<Workers>,
-    enforcement: Enforcement,
+    machine: Arc<Machine>,
+    probes: [PathBuf; 2],
+    egress: Arc<Egress>,
 }
 
 impl Runtime {
     /// Prepares everything that needs no process; must be called within a tokio runtime.
     pub fn new(settings: RuntimeSettings, host_calls: Arc<dyn HostCalls>) -> io::Result<Self> {
         let runners = Runners::unpack(&settings.cache)?;
-        let enforcer = Enforcer::detect();
-        let enforcement = enforcer.enforcement();
+        let machine = Arc::new(Machine::detect(&settings.left_out));
+        let probes = runners.probes();
+        let egress = Arc::new(Egress::default());
         let languages = Languages::new(&settings.cache, settings.surface, runners);
         let around = Surroundings {
-            enforcer: Arc::new(enforcer),
+            machine: Arc::clone(&machine),
             logs: Logs::new(settings.logs),
             data: settings.data,
             host_calls,
+            egress: Arc::clone(&egress),
             asking: Asking::default(),
         };
-        Ok(Self { workers: Workers::new(languages, around, settings.pool), enforcement })
+        Ok(Self { workers: Workers::new(languages, around, settings.pool), machine, probes, egress })
     }
 
     /// The program as something that can be asked. Starts nothing yet.
@@ -79,9 +89,13 @@ impl Runtime {
         self.python().await.map_or(PythonVersion::OLDEST, |python| python.version)
     }
 
-    /// The interpreter for these dependencies and the folder of modules a file may import from the host.
-    pub async fn python_for(&self, dependencies: &Dependencies) -> Result<(PathBuf, PathBuf), Failure> {
-        self.workers.languages().python.program_for(dependencies).await
+    /// Runs a Python file as a program of its own, with the modules agents import on its path, in the sandbox its
+    /// worker would have.
+    pub async fn run_alone(&self, mut program: Program, within: Duration) -> Result<Ran, Failure> {
+        let python = &self.workers.languages().python;
+        let (interpreter, shims, files) = python.program_for(&program.dependencies).await?;
+        program.environment.insert("PYTHONPATH".to_owned(), shims.to_string_lossy().into_owned());
+        alone::run_alone(&program, &interpreter, files, &self.machine, within).await
     }
 
     /// The uv that makes environments.
@@ -101,10 +115,21 @@ impl Runtime {
         self.workers.languages().typescript.engine().await.cloned()
     }
 
-    /// What is enforced on workers here.
+    /// What is enforced here on a worker with this network.
     #[must_use]
-    pub fn enforcement(&self) -> &Enforcement {
-        &self.enforcement
+    pub fn enforcement(&self, network: NetworkMode) -> Enforcement {
+        self.machine.enforcement(network)
+    }
+
+    /// The certificate by which agents know what the proxy answers in place of a server they have a secret for.
+    pub fn proxy_certificate(&self) -> io::Result<String> {
+        self.egress.certificate()
+    }
+
+    /// Agent files that try to get out of their sandbox, in Python and in JavaScript.
+    #[must_use]
+    pub fn probes(&self) -> &[PathBuf; 2] {
+        &self.probes
     }
 
     /// Where an agent file's log is.

@@ -7,14 +7,18 @@ pub use self::engine::{Engine, EngineKind};
 
 use crate::{
     agent::Program,
+    cgroup::Group,
     connection,
     exit::Exit,
+    languages::Machine,
+    limits::{Identity, ResourceLimit},
     process::{self, Launch, WhenHostDies},
     programs::{Programs, Surface},
     runners::Runners,
+    sandbox::{Entry, LanguageFiles, StartsBy},
     worker::{Killer, Started},
 };
-use roost_protocol::{Digest, Failure, Reason};
+use roost_protocol::{Digest, Failure, Reason, Recipe};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -26,6 +30,9 @@ use tokio::{
     process::Child,
     sync::{OnceCell, oneshot, watch},
 };
+
+/// Where the runner finds the socket for host calls, over which descriptors are handed to the host first.
+const HOST_CALLS_DESCRIPTOR: i32 = 4;
 
 /// Everything needed to start TypeScript workers.
 #[derive(Debug)]
@@ -48,16 +55,28 @@ impl TypeScript {
         found.as_ref().map_err(Clone::clone)
     }
 
-    /// Converts the file and starts a worker that waits for its first frame.
-    pub(crate) async fn start(&self, program: &Program) -> Result<Started, Failure> {
+    /// Converts the file and starts a worker that waits for its first frame, already in its sandbox.
+    pub(crate) async fn start(&self, program: &Program, machine: &Machine) -> Result<Started, Failure> {
         let module = self.module(program).await?;
         let engine = self.engine().await?;
         let refuse =
             |what: &str, error: io::Error| Failure::new(Reason::StartFailed, format!("{what}: {error}"));
+        let prepared = machine.sandbox.prepare(program, &self.files(engine, &module), StartsBy::Exec)?;
+        let prepared = prepared.with_own_network(program.confinement.network);
+        let enforcement = prepared.enforcement.clone();
+        let has_outer_process = prepared.namespaces.is_some();
+        let identity = if has_outer_process { Identity::Own } else { Identity::Shared };
+        let group = machine.enforcer.group(&program.limits)?;
+        let entrances = group.as_ref().map(Group::entrances).transpose();
+        let entrances = entrances.map_err(|error| refuse("open a worker's group", error))?.unwrap_or_default();
+        let limits = machine.enforcer.of_process(&program.limits, program.language, identity);
+        let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
+        let entry = Entry::whole(prepared, entrances, limits, HOST_CALLS_DESCRIPTOR)
+            .map_err(|error| refuse("prepare a worker's sandbox", error))?;
         let (ends, given) = connection::connect().map_err(|error| refuse("connect a worker", error))?;
         let launch = Launch {
             program: &engine.path,
-            arguments: engine.arguments(self.runners.typescript_worker(), &program.limits),
+            arguments: engine.arguments(self.runners.typescript_worker(), program),
             // The agent's environment comes with the first frame; the engine itself needs none.
             environment: &BTreeMap::from([("DENO_NO_UPDATE_CHECK".to_owned(), "1".to_owned())]),
             working_directory: Path::new("/"),
@@ -65,9 +84,11 @@ impl TypeScript {
             descriptors: vec![given.channel, given.calls],
             output: Some(given.log),
             when_host_dies: WhenHostDies::End,
+            entry,
         };
         let child = launch.start().map_err(|error| refuse(&format!("start {}", engine.label()), error))?;
-        let pid = child.id().ok_or_else(|| Failure::plain(Reason::StartFailed))?;
+        let outer = child.id().ok_or_else(|| Failure::plain(Reason::StartFailed))?;
+        let pid = if has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = watch::channel(None);
         drop(tokio::spawn(keep(child, killed, sender)));
@@ -78,7 +99,21 @@ impl TypeScript {
             ends,
             runtime: engine.label(),
             module: Some(module),
+            group,
+            recipe: Recipe::default(),
+            enforcement,
         })
+    }
+
+    /// What an engine has to read and to become.
+    fn files(&self, engine: &Engine, module: &Path) -> LanguageFiles {
+        let mut engine_files = vec![engine.path.clone()];
+        engine_files.extend(process::loader_of(&engine.path));
+        LanguageFiles {
+            readable: vec![self.runners.typescript_folder(), module.to_owned()],
+            programs: engine_files.clone(),
+            always_executable: engine_files,
+        }
     }
 
     /// The converted module on disk, named by what it was converted from.

@@ -1,23 +1,25 @@
 //! One running worker: asks it one question at a time, watches its limits, ends it with all it started.
 
 use crate::{
-    agent::{Call, HostCalls, Loaded, Program, Usage},
+    agent::{Call, HostCalls, LoadFailed, Loaded, Program, Usage},
+    attendance::Attendance,
     cgroup::Group,
     connection::HostEnds,
+    disk::Disk,
     exit::{Exit, ExitWatch, ended},
     frame::Frames,
-    limits::Enforcer,
+    languages::Machine,
     log::{Logs, Printed},
     process::{self, CpuClock},
+    proxy::Egress,
     zygote::Zygote,
 };
 use roost_protocol::{
-    Enforcement, Failure, FromWorker, HostCall, HostCallReply, PerformFrame, Performed, Reason, Start,
-    ToWorker, WorkerUse,
+    Bounds, Enforcement, Failure, FromWorker, Level, Noticed, PerformFrame, Performed, Reason, Recipe, Start, ToWorker, Tried,
+    WorkerUse,
 };
 use std::{
     io,
-    os::unix::net::UnixStream,
     path::PathBuf,
     pin::pin,
     sync::{
@@ -28,7 +30,6 @@ use std::{
 };
 use tokio::{
     sync::oneshot,
-    task::JoinHandle,
     time::{Instant, sleep_until, timeout},
 };
 
@@ -48,6 +49,9 @@ const WAIT_ON_THE_SPOT: Duration = Duration::from_micros(100);
 /// How long the last bytes of a process that ended may take, and its end after its last bytes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// A call shorter than this cannot have filled a disk.
+const DISK_CHECK_AFTER: Duration = Duration::from_millis(20);
+
 /// A call with less CPU time than this cannot have used noticeably more memory than was already seen.
 const MEMORY_CHECK_AFTER: Duration = Duration::from_micros(500);
 
@@ -62,6 +66,11 @@ pub(crate) struct Started {
     pub(crate) runtime: String,
     /// The converted module, for TypeScript.
     pub(crate) module: Option<PathBuf>,
+    pub(crate) group: Option<Group>,
+    /// What the worker still has to apply to itself.
+    pub(crate) recipe: Recipe,
+    /// What then holds, without the limits.
+    pub(crate) enforcement: Enforcement,
 }
 
 /// Who can end the process safely: its parent, which knows whether the id is still the process's own.
@@ -74,10 +83,11 @@ pub(crate) enum Killer {
 /// What workers share.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
-    pub(crate) enforcer: Arc<Enforcer>,
+    pub(crate) machine: Arc<Machine>,
     pub(crate) logs: Logs,
     pub(crate) data: PathBuf,
     pub(crate) host_calls: Arc<dyn HostCalls>,
+    pub(crate) egress: Arc<Egress>,
     pub(crate) asking: Asking,
 }
 
@@ -118,7 +128,7 @@ pub(crate) struct Worker {
     killer: Killer,
     group: Option<Group>,
     printed: Arc<Printed>,
-    host_calls: JoinHandle<()>,
+    attendance: Attendance,
     questions: u64,
     /// A question was asked and not answered: the worker cannot be asked another.
     is_busy: bool,
@@ -130,6 +140,10 @@ pub(crate) struct Worker {
     cpu: Option<CpuClock>,
     /// CPU time at the last look: the end of the last call, or a later sweep.
     cpu_seen: Duration,
+    disk: Disk,
+    /// What happened during the last call, as the worker noticed it.
+    noticed: Noticed,
+    stray_processes: u32,
 }
 
 impl Worker {
@@ -138,30 +152,31 @@ impl Worker {
         started: Started,
         program: &Program,
         around: &Surroundings,
-    ) -> Result<(Self, Loaded), Failure> {
+    ) -> Result<(Self, Loaded), LoadFailed> {
         let printed = Arc::new(Printed::new(program.limits.output_bytes()));
         around.logs.follow(&program.file, started.ends.log, Arc::clone(&printed));
-        let answering =
-            answer_host_calls(started.ends.calls, Arc::clone(&around.host_calls), program.file.clone());
+        let attendance = Attendance::begin(started.ends.calls, program, around);
         let mut worker = Self {
             frames: Frames::new(started.ends.channel),
             pid: started.pid,
             exit: started.exit,
             killer: started.killer,
-            group: None,
+            group: started.group,
             printed,
-            host_calls: tokio::spawn(answering),
+            attendance,
             questions: 0,
             is_busy: false,
             runtime: started.runtime,
-            enforcement: around.enforcer.enforcement(),
+            enforcement: around.machine.enforcer.complete(started.enforcement),
             peak_memory_kb: 0,
             asking: around.asking.clone(),
             last_answer_took: Duration::MAX,
             cpu: CpuClock::of(started.pid),
             cpu_seen: Duration::ZERO,
+            disk: Disk::of(program),
+            stray_processes: 0,
+            noticed: Noticed::default(),
         };
-        worker.group = around.enforcer.confine(worker.pid, &program.limits, program.language)?;
         let source: &[u8] = if started.module.is_some() { &[] } else { &program.source };
         let start = Start {
             file: program.file.clone(),
@@ -172,15 +187,34 @@ impl Worker {
             limits: program.limits.clone(),
             source_bytes: source.len() as u64,
             module: started.module,
+            sandbox: started.recipe,
+            bounds: bounds(program, worker.enforcement.level),
         };
         let time = Time { within: program.limits.load(), cpu: program.limits.load() };
-        let answer = worker.ask(&ToWorker::Start(&start), source, &time).await.map_err(while_loading)?;
+        let answer = worker.ask(&ToWorker::Start(&start), source, &time).await.map_err(while_loading);
+        worker.taken_in(answer).await
+    }
+
+    /// What the first answer means. A worker whose sandbox the host did not see applied is not used.
+    async fn taken_in(mut self, answer: Result<FromWorker, Failure>) -> Result<(Self, Loaded), LoadFailed> {
+        let failed = |worker: &Self, failure, tried: &[Tried]| {
+            let refused = worker.attendance.take_refused(tried);
+            Err(LoadFailed { failure, refused })
+        };
         match answer {
-            FromWorker::Loaded { agents, failures } => Ok((worker, Loaded { agents, failures })),
-            FromWorker::Failed(failure) => Err(failure),
-            FromWorker::Result { .. } | FromWorker::Error { .. } => {
-                Err(violation("an answer nobody asked for"))
+            Ok(FromWorker::Loaded { agents, failures, noticed }) => {
+                if let Err(error) = self.attendance.applied().await {
+                    let message = format!("the worker did not enter its sandbox: {error}");
+                    return Err(Failure::new(Reason::SandboxFailed, message).into());
+                }
+                let refused = self.attendance.take_refused(&noticed.refused);
+                Ok((self, Loaded { agents, failures, refused }))
             }
+            Ok(FromWorker::Failed { failure, noticed }) => failed(&self, failure, &noticed.refused),
+            Ok(FromWorker::Result { .. } | FromWorker::Error { .. }) => {
+                failed(&self, violation("an answer nobody asked for"), &[])
+            }
+            Err(failure) => failed(&self, failure, &[]),
         }
     }
 
@@ -210,6 +244,8 @@ impl Worker {
     /// What the worker used since the last look.
     pub(crate) fn usage(&mut self, reused: bool) -> Usage {
         let cpu = self.cpu_since_last_look();
+        let noticed = std::mem::take(&mut self.noticed);
+        let (traffic, refused) = self.attendance.take_report(&noticed.refused);
         if self.peak_memory_kb == 0 || cpu > MEMORY_CHECK_AFTER {
             self.peak_memory_kb = process::peak_memory_kb(self.pid).unwrap_or(self.peak_memory_kb);
         }
@@ -218,6 +254,11 @@ impl Worker {
             enforcement: self.enforcement.clone(),
             cpu_us: u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX),
             peak_memory_kb: self.peak_memory_kb,
+            traffic,
+            refused,
+            touched: noticed.touched,
+            forked: noticed.forked,
+            stray_processes: std::mem::take(&mut self.stray_processes),
         }
     }
 
@@ -241,13 +282,27 @@ impl Worker {
 
     fn result_of(&mut self, asked: u64, answer: FromWorker) -> Result<Performed, Failure> {
         match answer {
-            FromWorker::Result { id, output, slush } if id == asked => Ok(Performed { output, slush }),
-            FromWorker::Error { id, failure } if id == asked => Err(failure),
+            FromWorker::Result { id, output, slush, refused, forked, touched } if id == asked => {
+                self.notice(Noticed { refused, forked, touched });
+                Ok(Performed { output, slush })
+            }
+            FromWorker::Error { id, failure, noticed } if id == asked => {
+                self.notice(noticed);
+                Err(failure)
+            }
             _ => {
                 self.is_busy = true;
                 Err(violation("an answer to another question"))
             }
         }
+    }
+
+    /// A call is over when it is over: what it left running ends with it.
+    fn notice(&mut self, noticed: Noticed) {
+        if noticed.forked {
+            self.stray_processes += process::end_descendants(self.pid);
+        }
+        self.noticed = noticed;
     }
 
     async fn ask(
@@ -276,9 +331,12 @@ impl Worker {
                 biased;
                 answered = &mut exchange => answered,
                 () = self.printed.exceeded() => return Err(Failure::plain(Reason::OutputLimit)),
-                reason = time_used_up(pid, asked + time.within, cpu, cpu_end) => {
-                    let limit = if reason == Reason::CpuLimit { time.cpu } else { time.within };
-                    return Err(over(reason, limit));
+                reason = used_up(pid, asked + time.within, cpu, cpu_end, &mut self.disk) => {
+                    return Err(match reason {
+                        Reason::DiskLimit => self.disk.failure(),
+                        Reason::CpuLimit => over(reason, time.cpu),
+                        _ => over(reason, time.within),
+                    });
                 }
                 exit = ended(&mut exit) => match timeout(LAST_WORDS, &mut exchange).await {
                     Ok(answered) => answered,
@@ -288,8 +346,11 @@ impl Worker {
         };
         match answered {
             Ok(Some(answer)) => {
-                self.is_busy = false;
                 self.last_answer_took = asked.elapsed();
+                if self.last_answer_took > DISK_CHECK_AFTER && self.disk.is_over(pid) {
+                    return Err(self.disk.failure());
+                }
+                self.is_busy = false;
                 Ok(answer)
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData || error.is_json() => {
@@ -312,7 +373,6 @@ fn how_it_ended(exit: Exit, group: Option<&Group>) -> Failure {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.host_calls.abort();
         if self.exit.borrow().is_none() {
             match &mut self.killer {
                 Killer::Zygote(zygote) => zygote.kill(self.pid),
@@ -338,9 +398,15 @@ impl IsJson for io::Error {
     }
 }
 
-/// Resolves when the call took too long, or used too much of the processor. One timer serves both. Meanwhile an agent
+/// Resolves when the call took too long, or used too much of the processor or the disk. One timer serves all. Meanwhile an agent
 /// that computes for long steps back behind those that answer quickly.
-async fn time_used_up(pid: u32, deadline: Instant, cpu: Option<CpuClock>, cpu_end: Duration) -> Reason {
+async fn used_up(
+    pid: u32,
+    deadline: Instant,
+    cpu: Option<CpuClock>,
+    cpu_end: Duration,
+    disk: &mut Disk,
+) -> Reason {
     let cpu_start = cpu.and_then(CpuClock::now).unwrap_or_default();
     let mut has_stepped_back = false;
     let mut now = Instant::now();
@@ -354,6 +420,9 @@ async fn time_used_up(pid: u32, deadline: Instant, cpu: Option<CpuClock>, cpu_en
         if used > cpu_end {
             return Reason::CpuLimit;
         }
+        if disk.is_over(pid) {
+            return Reason::DiskLimit;
+        }
         if !has_stepped_back && used > cpu_start + LONG_COMPUTING {
             has_stepped_back = true;
             process::step_back(pid);
@@ -361,18 +430,18 @@ async fn time_used_up(pid: u32, deadline: Instant, cpu: Option<CpuClock>, cpu_en
     }
 }
 
-async fn answer_host_calls(calls: UnixStream, host: Arc<dyn HostCalls>, file: PathBuf) {
-    let mut calls = Frames::new(calls);
-    // Ends with the worker, or with the first thing that is not a call: only this agent loses by it.
-    while let Ok(Some(call)) = calls.receive::<HostCall>(Duration::ZERO).await {
-        let id = call.id;
-        let reply = match host.answer(&file, call).await {
-            Ok(result) => HostCallReply { id, result: Some(result), error: None },
-            Err(failure) => HostCallReply { id, result: None, error: Some(failure) },
-        };
-        if calls.send(&reply, &[]).await.is_err() {
-            return;
-        }
+/// The bounds as the worker itself may know them.
+fn bounds(program: &Program, level: Level) -> Bounds {
+    let confinement = &program.confinement;
+    let scratch = confinement.scratch.folders().into_iter().cloned();
+    Bounds {
+        confined: level > Level::ProcessOnly,
+        readable: confinement.readable.clone(),
+        writable: confinement.writable.iter().cloned().chain(scratch).collect(),
+        may_start_programs: confinement.may_start_programs,
+        network: confinement.network,
+        withheld: program.withheld.clone(),
+        watched: program.watched.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: no lock is held while a worker starts or runs.
 
 use crate::{
-    agent::{Afterwards, Agent, Call, Done, Loaded, Program, Usage},
+    agent::{Afterwards, Agent, Call, Done, LoadFailed, Loaded, Program, Usage},
     languages::Languages,
     worker::{Surroundings, Worker},
 };
@@ -92,7 +92,13 @@ impl Workers {
 
     /// The program as something that can be asked.
     pub(crate) fn agent(self: &Arc<Self>, program: Program) -> Arc<dyn Agent> {
-        let settings = serde_json::to_vec(&(&program.limits, &program.environment, &program.dependencies));
+        let settings = serde_json::to_vec(&(
+            &program.limits,
+            &program.environment,
+            &program.dependencies,
+            &program.confinement,
+            &program.withheld,
+        ));
         let key = Key {
             file: program.file.clone(),
             digest: program.digest,
@@ -110,8 +116,8 @@ impl Workers {
         &self.around.logs
     }
 
-    async fn start(&self, program: &Program) -> Result<(Worker, Loaded), Failure> {
-        let started = self.languages.start(program).await?;
+    async fn start(&self, program: &Program) -> Result<(Worker, Loaded), LoadFailed> {
+        let started = self.languages.start(program, &self.around.machine).await?;
         Worker::load(started, program, &self.around).await
     }
 
@@ -127,7 +133,7 @@ impl Workers {
         }))
     }
 
-    async fn lease(&self, key: &Key, program: &Program) -> Result<Lease, Failure> {
+    async fn lease(&self, key: &Key, program: &Program) -> Result<Lease, LoadFailed> {
         let slot = self.slot(key);
         let permit = slot.permit().await?;
         if let Some(worker) = slot.take_idle() {
@@ -252,16 +258,12 @@ struct PooledAgent {
 }
 
 impl PooledAgent {
-    async fn perform_in_worker(&self, call: Call<'_>) -> (Result<Performed, Failure>, Option<Usage>) {
-        let mut lease = match self.workers.lease(&self.key, &self.program).await {
-            Ok(lease) => lease,
-            Err(failure) => return (Err(failure), None),
-        };
+    async fn perform_in_worker(&self, call: Call<'_>) -> Result<(Result<Performed, Failure>, Usage), LoadFailed> {
+        let mut lease = self.workers.lease(&self.key, &self.program).await?;
         let reused = lease.reused;
-        let Some(worker) = &mut lease.worker else { return (Err(Failure::plain(Reason::Internal)), None) };
+        let Some(worker) = &mut lease.worker else { return Err(Failure::plain(Reason::Internal).into()) };
         let result = worker.perform(&call, &self.program).await;
-        let usage = worker.usage(reused);
-        (result, Some(usage))
+        Ok((result, worker.usage(reused)))
     }
 }
 
@@ -276,7 +278,7 @@ impl Drop for PooledAgent {
 }
 
 impl Agent for PooledAgent {
-    fn describe(&self, afterwards: Afterwards) -> BoxFuture<'_, Result<Loaded, Failure>> {
+    fn describe(&self, afterwards: Afterwards) -> BoxFuture<'_, Result<Loaded, LoadFailed>> {
         async move {
             let (worker, loaded) = self.workers.start(&self.program).await?;
             if afterwards == Afterwards::Keep {
@@ -289,15 +291,18 @@ impl Agent for PooledAgent {
 
     fn perform<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Done> {
         async {
-            let (result, usage) = self.perform_in_worker(call).await;
-            Done { result, usage }
+            match self.perform_in_worker(call).await {
+                Ok((result, usage)) => Done::Asked { result, usage: Box::new(usage) },
+                Err(failed) => Done::NotStarted(failed),
+            }
         }
         .boxed()
     }
 
     fn system_context<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Failure>> {
         async move {
-            let mut lease = self.workers.lease(&self.key, &self.program).await?;
+            let lease = self.workers.lease(&self.key, &self.program).await;
+            let mut lease = lease.map_err(|failed| failed.failure)?;
             let Some(worker) = &mut lease.worker else { return Err(Failure::plain(Reason::Internal)) };
             worker.system_context(agent, &self.program).await
         }

@@ -3,6 +3,7 @@
 use crate::{
     exit::{Exit, ExitWatch},
     process::{Launch, WhenHostDies},
+    sandbox::Entry,
 };
 use roost_protocol::{Failure, Reason};
 use rustix::net::{
@@ -64,7 +65,12 @@ enum Event {
 
 impl Zygote {
     /// Starts the interpreter with the runner.
-    pub(crate) fn start(interpreter: &Path, has_packages: bool, script: &Path) -> io::Result<Self> {
+    pub(crate) fn start(
+        interpreter: &Path,
+        has_packages: bool,
+        script: &Path,
+        entry: Entry,
+    ) -> io::Result<Self> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
@@ -87,6 +93,7 @@ impl Zygote {
             output: None,
             // Killed at once it could not end what its workers started.
             when_host_dies: WhenHostDies::CleanUp,
+            entry,
         }
         .start()?;
         // A stream to tokio, for its readiness; messages go through `send` and `receive` only, which keep their
@@ -102,11 +109,12 @@ impl Zygote {
         lock(&self.state).is_gone
     }
 
-    /// Forks a worker that owns these descriptors.
-    pub(crate) async fn fork(&self, descriptors: [OwnedFd; 3]) -> Result<Forked, Failure> {
+    /// Forks a worker that owns these descriptors, in new namespaces of these kinds.
+    pub(crate) async fn fork(&self, descriptors: &[OwnedFd], namespaces: i32) -> Result<Forked, Failure> {
         let refuse = |message: String| Failure::new(Reason::StartFailed, message);
         let (sender, receiver) = oneshot::channel();
-        let borrowed = [descriptors[0].as_fd(), descriptors[1].as_fd(), descriptors[2].as_fd()];
+        let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|descriptor| descriptor.as_fd()).collect();
+        let message = format!(r#"{{"op":"fork","namespaces":{namespaces}}}"#);
         loop {
             self.control.writable().await.map_err(|error| refuse(error.to_string()))?;
             // Queued under the lock that orders the messages: the zygote answers in the order it was asked.
@@ -116,7 +124,7 @@ impl Zygote {
             }
             let asked = self
                 .control
-                .try_io(Interest::WRITABLE, || send(self.control.as_fd(), br#"{"op":"fork"}"#, &borrowed));
+                .try_io(Interest::WRITABLE, || send(self.control.as_fd(), message.as_bytes(), &borrowed));
             match asked {
                 Ok(()) => {
                     state.waiting.push_back(sender);
@@ -191,7 +199,7 @@ fn state_after(state: &Mutex<State>, event: Event) {
 }
 
 fn send(socket: BorrowedFd<'_>, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::other("too many descriptors for one message"));

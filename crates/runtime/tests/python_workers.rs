@@ -2,13 +2,17 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests fail by panicking")]
 
 use futures::future::BoxFuture;
-use roost_protocol::{Dependencies, Digest, Failure, HostCall, Language, Limits, Reason};
+use roost_protocol::{
+    Dependencies, Digest, Failure, HostCall, HostPort, Language, Level, Limits, NetworkMode, Reason,
+};
 use roost_runtime::{
-    Afterwards, Agent, Call, HostCalls, PoolSettings, Program, Runtime, RuntimeSettings, Surface,
+    Afterwards, Agent, Call, Confinement, Done, HostCalls, PoolSettings, Program, Runtime, RuntimeSettings,
+    Scratch, Surface, Verdict,
 };
 use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
+    net::IpAddr,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -17,8 +21,16 @@ use std::{
 struct Echo;
 
 impl HostCalls for Echo {
-    fn answer<'a>(&'a self, _: &'a Path, call: HostCall) -> BoxFuture<'a, Result<Value, Failure>> {
+    fn answer<'a>(&'a self, _: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move { Ok(json!({ "method": call.method, "params": call.params })) })
+    }
+
+    fn may_reach(&self, _: &Program, _: &HostPort) -> Verdict {
+        Verdict::Refused { next: String::new() }
+    }
+
+    fn may_reach_private(&self, _: &Program, _: IpAddr, _: u16) -> Verdict {
+        Verdict::Refused { next: String::new() }
     }
 }
 
@@ -30,13 +42,15 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
+        // Not below /tmp, where an agent has a folder of its own.
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let settings = RuntimeSettings {
             cache: home.path().join("cache"),
             logs: home.path().join("logs"),
             data: home.path().join("data"),
             surface: Surface { search_path: vec!["/usr/bin".into()], ..Surface::default() },
             pool: PoolSettings::default(),
+            left_out: Vec::new(),
         };
         let runtime = Runtime::new(settings, Arc::new(Echo)).unwrap();
         let limits = Limits { wall_seconds: 10, load_seconds: 5, ..Limits::default() };
@@ -64,15 +78,37 @@ impl Bench {
             limits: self.limits.clone(),
             environment: BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]),
             working_directory: self.home.path().to_owned(),
+            confinement: self.confinement(&file),
+            withheld: Vec::new(),
+            watched: Vec::new(),
             file,
         })
+    }
+
+    /// Everything in the temporary folder, and programs: these tests are about workers, not about rights.
+    fn confinement(&self, file: &Path) -> Confinement {
+        let scratch = Scratch::below(&self.home.path().join("scratch"));
+        scratch.folders().into_iter().for_each(|folder| std::fs::create_dir_all(folder).unwrap());
+        Confinement {
+            readable: vec![file.to_owned()],
+            writable: vec![self.home.path().to_owned()],
+            own_folders: 1,
+            scratch,
+            may_start_programs: true,
+            network: NetworkMode::None,
+            secrets: Vec::new(),
+            required: Level::ProcessOnly,
+        }
     }
 }
 
 async fn call(agent: &dyn Agent, arguments: Value) -> Result<String, Failure> {
     let arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
     let call = Call { agent: "Test", arguments: &arguments, context: "{}" };
-    agent.perform(call).await.result.map(|performed| performed.output)
+    match agent.perform(call).await {
+        Done::Asked { result, .. } => result.map(|performed| performed.output),
+        Done::NotStarted(failed) => Err(failed.failure),
+    }
 }
 
 async fn check(perform: &str, expect: &str) {
@@ -283,7 +319,7 @@ async fn what_does_not_load_says_why() {
     ] {
         let mut bench = Bench::new();
         bench.limits.load_seconds = 1;
-        let failure = bench.file(source).describe(Afterwards::Stop).await.unwrap_err();
+        let failure = bench.file(source).describe(Afterwards::Stop).await.unwrap_err().failure;
         assert_eq!((failure.reason, failure.line), (reason, line), "{source}: {failure:?}");
     }
 }

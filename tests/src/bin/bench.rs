@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the table is the answer")]
 
 use anyhow::{Context as _, Result};
-use roost_host::{Home, Host, HostSettings, NoProgress, Request};
+use roost_host::{Home, Host, HostSettings, NoProgress, Policy, Request, SandboxSettings, Variables};
 use roost_protocol::Limits;
 use roost_runtime::{PoolSettings, Surface};
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -189,6 +190,9 @@ impl Bench {
             pool: PoolSettings::default(),
             environment: BTreeMap::new(),
             working_directory: home.path().to_owned(),
+            sandbox: SandboxSettings::default(),
+            policy: Arc::new(Policy::standard(None)),
+            variables: Variables::default(),
             limits: Limits::default(),
             agents: BTreeMap::new(),
         };

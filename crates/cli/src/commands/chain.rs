@@ -5,7 +5,7 @@ use crate::{
     words::{Step, Steps},
 };
 use roost_host::{Request, arguments_from_words};
-use roost_protocol::{AgentName, CallOutcome, Failure, Reason, UserGuid};
+use roost_protocol::{AgentName, CallOutcome, Failure, NetworkMode, Reason, UserGuid};
 use serde_json::{Map, Value};
 use std::process::ExitCode;
 
@@ -83,11 +83,24 @@ pub(crate) fn show(output: Output, steps: &Steps, outcomes: &[CallOutcome]) -> E
             None => output.line(&last.output),
             Some(failure) => output.explain(failure),
         }
+        show_refusals(output, last);
         if output.verbose || steps.verbose {
             outcomes.iter().for_each(|outcome| show_receipt(output, outcome));
         }
     }
     if last.error.is_none() { ExitCode::SUCCESS } else { ExitCode::from(NOT_OK) }
+}
+
+/// What was refused is said also when the agent answered: it may have answered without.
+fn show_refusals(output: Output, outcome: &CallOutcome) {
+    let told = outcome.error.as_ref().map(Failure::next_step);
+    for refusal in outcome.receipt.refused.iter().filter(|refusal| Some(refusal.next.as_str()) != told) {
+        output.note(&format!("refused: {} ({} times)", refusal.what, refusal.count));
+        output.note(&format!("  next: {}", refusal.next));
+    }
+    if !outcome.receipt.refused.is_empty() {
+        output.note(&format!("  `roost why {}` says more", outcome.receipt.call));
+    }
 }
 
 fn show_receipt(output: Output, outcome: &CallOutcome) {
@@ -96,8 +109,9 @@ fn show_receipt(output: Output, outcome: &CallOutcome) {
     #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
     let milliseconds = |microseconds: u64| microseconds as f64 / 1000.0;
     output.note(&format!(
-        "{}: {:.2} ms, {:.2} ms CPU, {} kB, {} worker {} ({}), content {}",
+        "{} ({}): {:.2} ms, {:.2} ms CPU, {} kB, {} worker {} ({}), content {}",
         outcome.agent,
+        receipt.call,
         milliseconds(receipt.duration_us),
         milliseconds(receipt.cpu_us),
         receipt.peak_memory_kb,
@@ -106,11 +120,37 @@ fn show_receipt(output: Output, outcome: &CallOutcome) {
         receipt.worker.runtime,
         receipt.digest.short(),
     ));
+    let enforcement = &receipt.enforcement;
+    let landlock = enforcement.landlock_abi.map_or("none".to_owned(), |abi| format!("ABI {abi}"));
     output.note(&format!(
-        "  enforced ({}): {}; not enforced: {}; environment: {}",
-        receipt.enforcement.level,
-        receipt.enforcement.enforced.join(", "),
-        receipt.enforcement.missing.join(", "),
-        receipt.environment.join(", "),
+        "  sandbox {}: Landlock {landlock}, seccomp {}, namespaces {}, network {}",
+        enforcement.level.as_str(),
+        if enforcement.seccomp { "on" } else { "off" },
+        list(&enforcement.namespaces),
+        network(receipt.enforcement.network),
     ));
+    output.note(&format!("  enforced: {}; not enforced: {}", list(&enforcement.enforced), list(&enforcement.missing)));
+    let rights: Vec<String> = receipt.rights.iter().map(ToString::to_string).collect();
+    output.note(&format!("  rights: {}; environment: {}", list(&rights), list(&receipt.environment)));
+    for host in &receipt.traffic {
+        output.note(&format!(
+            "  reached {}:{}: {} requests, {} bytes out, {} bytes in",
+            host.host, host.port, host.requests, host.sent_bytes, host.received_bytes
+        ));
+    }
+    if receipt.stray_processes > 0 {
+        output.note(&format!("  {} processes were left over and ended", receipt.stray_processes));
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+fn network(mode: NetworkMode) -> &'static str {
+    match mode {
+        NetworkMode::None => "none",
+        NetworkMode::Hosts => "named computers only",
+        NetworkMode::Any => "any",
+    }
 }

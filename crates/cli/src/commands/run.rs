@@ -1,6 +1,6 @@
 //! `roost run FILE`: no project, no configuration, no home needed beforehand.
 
-use super::{chain, open};
+use super::{chain, consent, open};
 use crate::{args::RunArguments, config::Config, output::Output, words};
 use roost_host::OpenFile;
 use roost_protocol::{AgentDescription, AgentName, CallOutcome, Failure, Reason};
@@ -10,9 +10,11 @@ pub(crate) async fn run(config: Config, run: &RunArguments, output: &Output) -> 
     let file = run.file.clone().unwrap_or_default();
     let mut steps = words::steps(&file.to_string_lossy(), &run.words)?;
     steps.steps[0].wants_help |= run.help;
+    let person = config.person.clone();
     let host = open(config).await?;
     let mut outcomes: Vec<CallOutcome> = Vec::new();
     for step in &steps.steps {
+        consent::ask(&host, &step.target, &person, *output).await?;
         let file = host.open_file(Path::new(&step.target)).await?;
         let agent = chosen(&file, step.agent.as_deref())?;
         let name = AgentName::parse(&agent.name)

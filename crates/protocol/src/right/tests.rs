@@ -106,6 +106,7 @@ fn wider_rights_cover_narrower_ones_only() {
         ("memory:write", "memory:read"),
         ("workspace:read:/docs/*", "workspace:read:/docs/a/b.md"),
         ("agents:write", "agents:read"),
+        ("env:KEY", "secret:KEY@api.example.com:authorization"),
         ("feature:session:*", "feature:session:create"),
     ] {
         assert!(right(wide).covers(&right(narrow)), "{wide} {narrow}");

@@ -1,5 +1,85 @@
 //! What this kernel can enforce.
 
+use super::{entry, syscalls};
+use crate::confinement::Layer;
+use roost_protocol::{Enforcement, Level, NetworkMode};
+
+/// Before this version a file outside could be emptied.
+const LANDLOCK_ABI_MIN: u32 = 3;
+
+/// From this version on signals to processes outside are refused.
+const LANDLOCK_ABI_SIGNALS: u32 = 6;
+
+/// What was found, and what an operator left out.
+#[derive(Debug, Clone)]
+pub(super) struct Kernel {
+    pub(super) landlock: Option<u32>,
+    pub(super) seccomp: bool,
+    pub(super) namespaces: bool,
+}
+
+impl Kernel {
+    pub(super) fn detect(left_out: &[Layer]) -> Self {
+        let wants = |layer| !left_out.contains(&layer);
+        Self {
+            landlock: landlock_abi()
+                .filter(|abi| *abi >= LANDLOCK_ABI_MIN && wants(Layer::Landlock)),
+            seccomp: wants(Layer::Seccomp) && syscalls::can_filter(),
+            namespaces: wants(Layer::Namespaces) && entry::can_make_namespaces(),
+        }
+    }
+
+    pub(super) fn level(&self) -> Level {
+        match (self.landlock, self.seccomp, self.namespaces) {
+            (Some(_), true, true) => Level::Full,
+            (Some(_), true, false) => Level::Light,
+            _ => Level::ProcessOnly,
+        }
+    }
+
+    /// The missing layers, for people.
+    pub(super) fn lacking(&self) -> Vec<&'static str> {
+        let layers = [
+            (self.landlock.is_some(), "Landlock"),
+            (self.seccomp, "seccomp"),
+            (self.namespaces, "user namespaces"),
+        ];
+        layers.into_iter().filter(|(is_there, _)| !is_there).map(|(_, name)| name).collect()
+    }
+
+    pub(super) fn enforcement(&self, network: NetworkMode) -> Enforcement {
+        let mut enforced = vec!["no_new_privileges"];
+        let mut missing = Vec::new();
+        let mut sort = |name, holds| if holds { enforced.push(name) } else { missing.push(name) };
+        sort("files", self.landlock.is_some());
+        sort("system_calls", self.seccomp);
+        sort("own_network", self.namespaces && network != NetworkMode::Any);
+        sort("own_processes", self.namespaces);
+        sort("own_identity", self.namespaces);
+        let signals = self.namespaces || self.landlock.is_some_and(|abi| abi >= LANDLOCK_ABI_SIGNALS);
+        sort("signals", signals);
+        if network == NetworkMode::Any {
+            // Granted by a person: the lack is wanted, and `network` says so.
+            missing.retain(|name| *name != "own_network");
+        }
+        let namespaces: &[&str] = match (self.namespaces, network) {
+            (false, _) => &[],
+            (true, NetworkMode::Any) => &["user", "pid", "ipc", "mount"],
+            (true, _) => &["user", "pid", "ipc", "mount", "network"],
+        };
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Enforcement {
+            level: self.level(),
+            landlock_abi: self.landlock,
+            seccomp: self.seccomp,
+            namespaces: owned(namespaces),
+            network,
+            enforced: owned(&enforced),
+            missing: owned(&missing),
+        }
+    }
+}
+
 /// The version of Landlock this kernel has; `None` when it has none or it is switched off.
 #[must_use]
 #[expect(unsafe_code, reason = "the question has no safe form")]

@@ -1,0 +1,148 @@
+//! From the rights in force to what a worker may touch.
+
+use crate::{
+    secrets,
+    settings::{Home, HostSettings},
+};
+use roost_protocol::{Access, AgentsUse, Failure, NetworkMode, Reason, Right};
+use roost_runtime::{Confinement, Scratch};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Folders of the data folder in which agents remember things for users, and the locks of their writers.
+const MEMORY_FOLDERS: [&str; 3] = ["shared_memories", "memory", ".roost-locks"];
+
+/// Where programs look for the way out, and what they find: the proxy in their own network.
+const PROXY_VARIABLES: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+const PROXY_ADDRESS: &str = "http://127.0.0.1:3128";
+
+/// Makes the folders that are the agent's own, and says what it may touch and what it sees of the environment.
+pub(crate) fn confinement(
+    file: &Path,
+    rights: &[Right],
+    settings: &HostSettings,
+    environment: &mut BTreeMap<String, String>,
+    certificate: impl FnOnce() -> io::Result<String>,
+) -> Result<Confinement, Failure> {
+    let unusable = |error: io::Error| {
+        Failure::new(Reason::HomeUnusable, format!("{}: {error}", settings.home.root().display()))
+    };
+    let own = OwnFolders::of(file, &settings.home);
+    own.make().map_err(unusable)?;
+    let mut readable = vec![file.to_owned()];
+    let mut writable = vec![own.data, own.workspace];
+    let own_folders = writable.len();
+    let mut secrets = Vec::new();
+    for right in rights {
+        match right {
+            Right::Files { access, place } => {
+                let path = place.path(settings.surface.user_home.as_deref().unwrap_or(Path::new("/")));
+                match access {
+                    Access::Read => readable.push(path),
+                    Access::Write => {
+                        make_place(&path).map_err(unusable)?;
+                        writable.push(path);
+                    }
+                }
+            }
+            Right::Agents(AgentsUse::Read) => readable.push(settings.home.agents().to_owned()),
+            Right::Agents(AgentsUse::Write) => writable.push(settings.home.agents().to_owned()),
+            Right::Memory(access) => {
+                let folders = MEMORY_FOLDERS.map(|folder| settings.home.data().join(folder));
+                folders.iter().try_for_each(|folder| make_folder(folder)).map_err(unusable)?;
+                match access {
+                    Access::Read => readable.extend(folders),
+                    Access::Write => writable.extend(folders),
+                }
+            }
+            Right::Secret { name, host, header } => {
+                let value = settings.variables.get(name.as_str()).map(String::as_str);
+                let secret = secrets::placeholder(name, value, host, header)?;
+                environment.insert(name.as_str().to_owned(), secret.placeholder);
+                secrets.push(secret.in_use);
+            }
+            Right::Environment(name) => {
+                let value = settings.variables.get(name.as_str());
+                environment.extend(value.map(|value| (name.as_str().to_owned(), value.clone())));
+            }
+            _ => {}
+        }
+    }
+    let network = network(rights);
+    let folders = [("TMPDIR", &own.scratch.temporary), ("XDG_CACHE_HOME", &own.scratch.cache)];
+    environment.extend(folders.map(|(name, folder)| (name.to_owned(), folder.display().to_string())));
+    if network == NetworkMode::Hosts {
+        environment.extend(PROXY_VARIABLES.map(|name| (name.to_owned(), PROXY_ADDRESS.to_owned())));
+    }
+    if !secrets.is_empty() {
+        let bundle = own.scratch.cache.join("certificates.pem");
+        secrets::trust_the_proxy(&bundle, certificate, environment).map_err(unusable)?;
+    }
+    Ok(Confinement {
+        readable,
+        writable,
+        own_folders,
+        scratch: own.scratch,
+        may_start_programs: rights.contains(&Right::Subprocess),
+        network,
+        secrets,
+        required: settings.sandbox.required,
+    })
+}
+
+/// Folders that belong to one agent file.
+pub(crate) struct OwnFolders {
+    data: PathBuf,
+    workspace: PathBuf,
+    pub(crate) scratch: Scratch,
+}
+
+impl OwnFolders {
+    pub(crate) fn of(file: &Path, home: &Home) -> Self {
+        let stem = file.file_stem().unwrap_or_default();
+        Self {
+            data: home.data().join(stem),
+            workspace: home.data().join("workspaces").join(stem),
+            scratch: Scratch::below(&home.scratch().join(stem)),
+        }
+    }
+
+    fn make(&self) -> io::Result<()> {
+        [&self.data, &self.workspace].into_iter().chain(self.scratch.folders()).try_for_each(|folder| make_folder(folder))
+    }
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// A place that was granted has to be there before it can be opened to a worker: a folder, unless its name has the
+/// ending of a file.
+fn make_place(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    match (path.extension(), path.parent()) {
+        (Some(_), Some(parent)) => {
+            make_folder(parent)?;
+            fs::OpenOptions::new().create(true).append(true).open(path).map(drop)
+        }
+        _ => make_folder(path),
+    }
+}
+
+fn network(rights: &[Right]) -> NetworkMode {
+    let has = |fits: fn(&Right) -> bool| rights.iter().any(fits);
+    if has(|right| matches!(right, Right::AnyNetwork)) {
+        NetworkMode::Any
+    } else if has(|right| matches!(right, Right::Network(_) | Right::Secret { .. })) {
+        NetworkMode::Hosts
+    } else {
+        NetworkMode::None
+    }
+}

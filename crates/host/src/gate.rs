@@ -1,0 +1,353 @@
+//! The decision: may this app do this now? One function, asked by host calls, the proxy and the sandbox alike.
+//!
+//! A right works only if the app asked for it and a policy or a person gave it, and never against a denial. Every
+//! decision becomes a row of the audit log; while the log cannot be written, the answer is no.
+
+mod shown_text; // text from outside, made safe to show
+mod command_text; // the command that grants what was denied
+mod lock_file; // one process at a time
+mod disk; // the few writes made here, each a step that may fail
+mod policy; // what the operator allows and denies beforehand
+mod grants; // what a person gave
+mod audit; // what was decided
+
+pub use self::{
+    audit::{
+        Broken as AuditBroken, Filter as AuditFilter, Listing as AuditListing, Outcome as AuditOutcome, Row as AuditRow,
+        Verified as AuditVerified, What as AuditWhat,
+    },
+    grants::{Grant, Revoked},
+    policy::Policy,
+};
+pub(crate) use self::{
+    grants::Generation,
+    audit::{rows as audit_rows, verify as verify_audit},
+    command_text::revoke_command,
+};
+
+use self::{
+    audit::{Audit, Outcome, Subject, What},
+    command_text::grant_command,
+    grants::Grants,
+};
+use jiff::Timestamp;
+use roost_protocol::{AppId, Asks, Digest, Failure, Lasting, Origin, Reason, Refusal, Right};
+use std::{path::Path, sync::Arc};
+
+/// Who asks. Made by the host from the connection, never from a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// The app.
+    pub app: AppId,
+    /// Its content.
+    pub digest: Digest,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It may.
+    Allowed {
+        /// What gave the right.
+        by: Source,
+    },
+    /// It may not.
+    Denied {
+        /// What is missing or in the way.
+        why: Why,
+        /// The command that grants it, or what to do instead.
+        next: String,
+    },
+}
+
+/// What gave a right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The `allow` list of the origin, or of all.
+    Policy,
+    /// A person, for so long.
+    Grant(Lasting),
+}
+
+/// Why a right was denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The app does not ask for it.
+    NotAsked,
+    /// Nobody gave it.
+    NotGranted,
+    /// A `deny` list forbids it.
+    Policy,
+    /// Nobody knows what was given.
+    GrantsUnusable,
+    /// The decision could not be recorded.
+    AuditUnusable,
+    /// Nobody knows who asks.
+    UnknownCaller,
+}
+
+impl Why {
+    /// The code from the closed list.
+    #[must_use]
+    pub(crate) fn reason(self) -> Reason {
+        match self {
+            Self::NotAsked => Reason::RightNotAsked,
+            Self::NotGranted => Reason::RightMissing,
+            Self::Policy => Reason::DeniedByPolicy,
+            Self::GrantsUnusable => Reason::GrantsUnusable,
+            Self::AuditUnusable => Reason::AuditUnusable,
+            Self::UnknownCaller => Reason::RightMissing,
+        }
+    }
+}
+
+impl Decision {
+    /// The answer to somebody the host did not start.
+    pub(crate) fn unknown_caller() -> Self {
+        Self::Denied { why: Why::UnknownCaller, next: "see `roost doctor`".to_owned() }
+    }
+
+    /// The failure of a call that needs the right; nothing when it was allowed.
+    #[must_use]
+    pub(crate) fn failure(&self, right: &Right) -> Option<Failure> {
+        let Self::Denied { why, next } = self else { return None };
+        Some(Failure::new(why.reason(), format!("not allowed: `{right}`")).with_next(next.clone()))
+    }
+}
+
+/// What a person gives.
+#[derive(Debug, Clone)]
+pub(crate) struct Giving {
+    /// The right.
+    pub right: Right,
+    /// For how long.
+    pub lasting: Lasting,
+    /// Who gives it.
+    pub granted_by: String,
+}
+
+/// By whom, or about whom, an event is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum About<'a> {
+    /// The app itself.
+    Caller(&'a Caller),
+    /// The operator, about this app.
+    Operator(&'a AppId),
+}
+
+/// Something besides decisions that the log keeps.
+#[derive(Debug, Clone)]
+pub(crate) enum Event {
+    /// A person gave a right.
+    Granted(Giving),
+    /// It was to be given and could not be kept.
+    NotGranted(Giving),
+    /// A person said no.
+    SaidNo(Right),
+    /// A right, or all, was taken back.
+    Revoked(Option<Right>),
+}
+
+/// The one place that decides.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    policy: Arc<Policy>,
+    grants: Grants,
+    audit: Audit,
+}
+
+impl Gate {
+    /// The gate of this home, with its grants in `grants.json` and its log in `audit/`.
+    pub(crate) fn open(home: &Path, policy: impl Into<Arc<Policy>>) -> Result<Self, Failure> {
+        Ok(Self::new(policy, Grants::open(home), Audit::open(&home.join("audit"))?))
+    }
+
+    /// A gate made of its parts.
+    #[must_use]
+    pub(crate) fn new(policy: impl Into<Arc<Policy>>, grants: Grants, audit: Audit) -> Self {
+        Self { policy: policy.into(), grants, audit }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What persons gave.
+    #[must_use]
+    pub(crate) fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// The log.
+    #[must_use]
+    pub(crate) fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// Decides whether the caller may use the right now, and records it.
+    #[must_use]
+    pub(crate) fn decide(&self, caller: &Caller, asks: &Asks, right: &Right) -> Decision {
+        let decision = self.judge(caller, asks, right).unwrap_or_else(unusable);
+        if matches!(decision, Decision::Denied { why: Why::NotAsked, .. }) && !asks.declared {
+            // Having tried counts as asking a person. It does not count for the policy: otherwise a second try would
+            // get what the first did not.
+            self.grants.note_tried(&caller.app, caller.digest, right);
+        }
+        let (outcome, why) = match &decision {
+            Decision::Allowed { .. } => (Outcome::Allowed, None),
+            Decision::Denied { why, .. } => (Outcome::Denied, Some(why.reason())),
+        };
+        let subject = Subject { why, ..subject(About::Caller(caller), What::Decide, Some(right), outcome) };
+        match self.audit.push(subject, 1) {
+            Ok(()) => decision,
+            Err(failure) => {
+                let next = format!("{failure}: {}", failure.next_step());
+                Decision::Denied { why: Why::AuditUnusable, next }
+            }
+        }
+    }
+
+    /// What the decision would be, for a person who looks: nothing is recorded, and nothing counts as tried.
+    pub(crate) fn consider(&self, caller: &Caller, asks: &Asks, right: &Right) -> Decision {
+        self.judge(caller, asks, right).unwrap_or_else(unusable)
+    }
+
+    /// The command that would allow the right, or why none would.
+    pub(crate) fn would_allow(&self, caller: &Caller, asks: &Asks, right: &Right) -> String {
+        match self.consider(caller, asks, right) {
+            Decision::Denied { next, .. } => next,
+            Decision::Allowed { .. } => "it is granted; this file's own permissions do not allow it".to_owned(),
+        }
+    }
+
+    /// The decision itself: denial, ask, policy, grant, in this order. An error is a store that cannot be used.
+    fn judge(&self, caller: &Caller, asks: &Asks, right: &Right) -> Result<Decision, Failure> {
+        let denied = |why, next| Ok(Decision::Denied { why, next });
+        if let Some(entry) = self.policy.denies(caller.origin, right) {
+            return denied(Why::Policy, format!("{entry}; no grant changes that"));
+        }
+        let is_asked = asks.cover(right);
+        if !is_asked && asks.declared {
+            return denied(Why::NotAsked, format!("declare `{right}` in its [tool.roost] table"));
+        }
+        if is_asked && self.policy.allows(caller.origin, right) {
+            return Ok(Decision::Allowed { by: Source::Policy });
+        }
+        if !is_asked && !self.grants.has_tried(&caller.app, &caller.digest, right)? {
+            return denied(Why::NotAsked, grant_command(&caller.app, right));
+        }
+        match self.grants.holding(caller, asks, &self.policy, right)? {
+            Some(lasting) => Ok(Decision::Allowed { by: Source::Grant(lasting) }),
+            None => denied(Why::NotGranted, grant_command(&caller.app, right)),
+        }
+    }
+
+    /// Whether a person may give this right to the app at all.
+    pub(crate) fn may_be_granted(&self, caller: &Caller, asks: &Asks, right: &Right) -> Result<(), Failure> {
+        if let Some(entry) = self.policy.denies_granting(caller.origin, right) {
+            let message = format!("`{right}` cannot be granted: {entry}");
+            return Err(Failure::new(Reason::DeniedByPolicy, message));
+        }
+        if !asks.cover(right)
+            && (asks.declared || !self.grants.has_tried(&caller.app, &caller.digest, right)?)
+        {
+            let message = format!("{} does not ask for `{right}`", caller.app);
+            return Err(Failure::new(Reason::RightNotAsked, message));
+        }
+        Ok(())
+    }
+
+    /// Gives a right to an app. On disk, and in the log, when this returns.
+    pub(crate) fn grant(&self, caller: &Caller, asks: &Asks, giving: Giving) -> Result<(), Failure> {
+        let right = &giving.right;
+        self.may_be_granted(caller, asks, right)?;
+        // Recorded first: a grant that nobody can account for must not exist.
+        self.note(About::Caller(caller), &Event::Granted(giving.clone()))?;
+        self.audit.flush()?;
+        let grant = Grant {
+            app: caller.app.clone(),
+            right: right.clone(),
+            digest: caller.digest,
+            asks: asks.digest(),
+            lasting: giving.lasting,
+            granted_by: giving.granted_by.clone(),
+            granted_at: Timestamp::now(),
+            last_used_at: None,
+            runs_unused: 0,
+        };
+        self.grants.add(grant).inspect_err(|_| {
+            if let Err(failure) = self.note(About::Caller(caller), &Event::NotGranted(giving)) {
+                tracing::error!(%failure, "a grant that failed stands in the audit log as made");
+            }
+        })
+    }
+
+    /// Takes a right back, with every narrower one, or everything. Done even when it cannot be recorded, which is
+    /// then the error.
+    pub(crate) fn revoke(&self, app: &AppId, right: Option<&Right>) -> Result<Revoked, Failure> {
+        let revoked = self.grants.revoke(app, right)?;
+        self.note(About::Operator(app), &Event::Revoked(right.cloned()))
+            .and_then(|()| self.audit.flush())
+            .map_err(|failure| Failure { message: format!("revoked, not recorded: {failure}"), ..failure })?;
+        Ok(revoked)
+    }
+
+    /// Records that a person said no, so that nobody asks again for this content.
+    pub(crate) fn refuse(&self, caller: &Caller, right: &Right) -> Result<(), Failure> {
+        self.grants.refuse(&caller.app, caller.digest, right)?;
+        self.note(About::Caller(caller), &Event::SaidNo(right.clone()))
+    }
+
+    /// Records what the kernel or the proxy refused. The app has tried it, so that a person may grant it.
+    pub(crate) fn note_refusal(&self, caller: &Caller, refusal: &Refusal) -> Result<(), Failure> {
+        let right = refusal.right.as_ref();
+        if let Some(right) = right {
+            self.grants.note_tried(&caller.app, caller.digest, right);
+        }
+        let detail = Some(refusal.what.clone());
+        let subject = subject(About::Caller(caller), What::Refused, right, Outcome::Refused);
+        self.audit.push(Subject { detail, ..subject }, refusal.count)
+    }
+
+    /// Records something besides decisions.
+    pub(crate) fn note(&self, about: About<'_>, event: &Event) -> Result<(), Failure> {
+        let given = |giving: &Giving| {
+            let lasting = match giving.lasting {
+                Lasting::Once => "once",
+                Lasting::Version => "for this version",
+                Lasting::Always => "always",
+            };
+            Some(format!("{lasting}, by {}", giving.granted_by))
+        };
+        let (what, right, detail, outcome) = match event {
+            Event::Granted(giving) => (What::Grant, Some(&giving.right), given(giving), Outcome::Done),
+            Event::NotGranted(giving) => (What::Grant, Some(&giving.right), given(giving), Outcome::Failed),
+            Event::SaidNo(right) => (What::Grant, Some(right), None, Outcome::Denied),
+            Event::Revoked(right) => (What::Revoke, right.as_ref(), None, Outcome::Done),
+        };
+        self.audit.push(Subject { detail, ..subject(about, what, right, outcome) }, 1)
+    }
+}
+
+/// A store that cannot be read gives nothing.
+fn unusable(failure: Failure) -> Decision {
+    Decision::Denied { why: Why::GrantsUnusable, next: format!("{failure}: {}", failure.next_step()) }
+}
+
+fn subject(about: About<'_>, what: What, right: Option<&Right>, decision: Outcome) -> Subject {
+    let (app, digest, origin) = match about {
+        About::Caller(caller) => (&caller.app, Some(caller.digest), Some(caller.origin)),
+        About::Operator(app) => (app, None, None),
+    };
+    let app = Some(app.clone());
+    Subject { app, digest, origin, what, right: right.cloned(), detail: None, decision, why: None }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod model_tests;

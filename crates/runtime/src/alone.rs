@@ -1,0 +1,81 @@
+//! Runs a Python file as a program of its own, in the same sandbox as its worker would be in.
+
+use crate::{
+    agent::Program,
+    cgroup::Group,
+    languages::Machine,
+    limits::{Identity, ResourceLimit},
+    process::{self, Launch, Ran, WhenHostDies},
+    sandbox::{Entry, LanguageFiles, Notices, Refused, StartsBy, receive_descriptors},
+};
+use roost_protocol::{Failure, Reason};
+use std::{
+    io,
+    os::unix::net::UnixStream,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{io::AsyncReadExt as _, net::unix::pipe, process::Child};
+
+/// The first descriptor after the standard ones; the program finds it closed.
+const HAND_OVER_DESCRIPTOR: i32 = 3;
+
+/// What is kept of what it prints: its last words are at the end, its whole story is nobody's business here.
+const PRINTED_BYTES_MAX: u64 = 1 << 20;
+
+/// Runs the file to its end.
+pub(crate) async fn run_alone(
+    program: &Program,
+    interpreter: &Path,
+    mut files: LanguageFiles,
+    machine: &Machine,
+    within: Duration,
+) -> Result<Ran, Failure> {
+    files.always_executable.push(interpreter.canonicalize().unwrap_or_else(|_| interpreter.to_owned()));
+    files.always_executable.extend(process::loader_of(interpreter));
+    let refuse = |error: io::Error| {
+        Failure::new(Reason::StartFailed, format!("run {}: {error}", program.file.display()))
+    };
+    let prepared = machine.sandbox.prepare(program, &files, StartsBy::Exec)?;
+    let prepared = prepared.with_own_network(program.confinement.network);
+    let identity = if prepared.namespaces.is_some() { Identity::Own } else { Identity::Shared };
+    let group = machine.enforcer.group(&program.limits)?;
+    let entrances = group.as_ref().map(Group::entrances).transpose().map_err(refuse)?.unwrap_or_default();
+    let limits = machine.enforcer.of_process(&program.limits, program.language, identity);
+    let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
+    let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
+    ours.set_nonblocking(true).map_err(refuse)?;
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|error| refuse(error.into()))?;
+    let child = Launch {
+        program: interpreter,
+        arguments: vec!["-B".into(), program.file.clone().into()],
+        environment: &program.environment,
+        working_directory: Path::new("/"),
+        descriptors: vec![theirs.into()],
+        output: Some(writer),
+        when_host_dies: WhenHostDies::End,
+        entry: Entry::whole(prepared, entrances, limits, HAND_OVER_DESCRIPTOR).map_err(refuse)?,
+    }
+    .start()
+    .map_err(refuse)?;
+    let printed = pipe::Receiver::from_owned_fd(reader).map_err(refuse)?;
+    let handed = receive_descriptors(&ours).await.map_err(refuse)?;
+    let refused = Arc::new(Refused::default());
+    let _heard = handed.notices.map(|listener| Notices::listen(listener, refused)).transpose().map_err(refuse)?;
+    let ended = tokio::time::timeout(within, wait(child, printed)).await;
+    ended.map_err(|_| refuse(io::Error::other(format!("no end within {} s", within.as_secs()))))?.map_err(refuse)
+}
+
+async fn wait(mut child: Child, printed: pipe::Receiver) -> io::Result<Ran> {
+    let mut text = Vec::new();
+    let reading = async {
+        let mut rest = printed;
+        (&mut rest).take(PRINTED_BYTES_MAX).read_to_end(&mut text).await?;
+        tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
+    };
+    let (status, read) = tokio::join!(child.wait(), reading);
+    read?;
+    let stderr = String::from_utf8_lossy(&text).into_owned();
+    Ok(Ran { succeeded: status?.success(), stdout: String::new(), stderr })
+}

@@ -1,0 +1,66 @@
+//! What a worker hands to its host while it enters its sandbox: descriptors, each with a byte that says what it is.
+
+use std::{
+    io::{self, IoSliceMut},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd as _, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    time::Duration,
+};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use tokio::io::Interest;
+
+/// Longer than any worker needs to enter its sandbox on a busy machine.
+const HANDOVER: Duration = Duration::from_secs(20);
+
+/// What was handed over.
+#[derive(Debug, Default)]
+pub(crate) struct HandedOver {
+    /// Where refused system calls are heard.
+    pub(crate) notices: Option<OwnedFd>,
+    /// Where the proxy listens.
+    pub(crate) proxy: Option<OwnedFd>,
+}
+
+/// Kinds of descriptors, as runners name them.
+pub(crate) const NOTICES: u8 = b'n';
+pub(crate) const PROXY: u8 = b'p';
+/// Nothing more comes.
+pub(crate) const DONE: u8 = b'.';
+
+/// Receives until the worker says that it is done, which it does before it reads the agent.
+pub(crate) async fn receive_descriptors(socket: &UnixStream) -> io::Result<HandedOver> {
+    let mut handed = HandedOver::default();
+    let readable = tokio::net::UnixStream::from_std(socket.try_clone()?)?;
+    let receiving = async {
+        loop {
+            let (kind, descriptor) =
+                readable.async_io(Interest::READABLE, || receive_one(readable.as_fd())).await?;
+            match (kind, descriptor) {
+                (DONE, None) => return Ok(handed),
+                (NOTICES, Some(descriptor)) => handed.notices = Some(descriptor),
+                (PROXY, Some(descriptor)) => handed.proxy = Some(descriptor),
+                _ => return Err(io::Error::other("the worker handed over something else")),
+            }
+        }
+    };
+    tokio::time::timeout(HANDOVER, receiving).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+fn receive_one(socket: BorrowedFd<'_>) -> io::Result<(u8, Option<OwnedFd>)> {
+    let mut kind = [0];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let received = recvmsg(socket, &mut [IoSliceMut::new(&mut kind)], &mut ancillary, flags)?;
+    if received.bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut descriptors = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+        _ => None,
+    });
+    Ok((kind[0], descriptors.next().and_then(|mut all| all.next())))
+}

@@ -1,0 +1,443 @@
+//! What happens in a new process between fork and exec.
+//!
+//! Everything is prepared before: here are only system calls, no allocation and no lock, because another thread of
+//! the host may hold any lock at the moment of the fork.
+
+use super::{AGENT_NICENESS, Namespaces, PROXY_PORT, Prepared, descriptors, files, syscalls::Filter};
+use crate::process::WhenHostDies;
+use std::{
+    ffi::CString,
+    io,
+    os::{
+        fd::{AsRawFd as _, OwnedFd, RawFd},
+        unix::{ffi::OsStrExt as _, process::CommandExt as _},
+    },
+    process::Command,
+    sync::Arc,
+};
+
+/// Descriptors of the host are moved up to here, out of the way of those the process will have.
+const FIRST_OWN_DESCRIPTOR: RawFd = 100;
+
+/// How a process is made ready, besides what every process gets.
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    namespaces: Option<Ready>,
+    ruleset: Option<OwnedFd>,
+    filter: Option<Arc<Filter>>,
+    /// Where descriptors are handed to the host, as the process numbers it.
+    hand_over_on: Option<RawFd>,
+    /// Files that take the process into its control groups.
+    groups: Vec<OwnedFd>,
+    limits: Vec<(libc::__rlimit_resource_t, u64)>,
+}
+
+/// Namespaces as text for the kernel.
+#[derive(Debug)]
+struct Ready {
+    flags: libc::c_int,
+    user_map: CString,
+    group_map: CString,
+    binds: Vec<(CString, CString)>,
+    has_proxy: bool,
+}
+
+impl Ready {
+    fn new(namespaces: &Namespaces) -> io::Result<Self> {
+        let text = |text: &[u8]| CString::new(text).map_err(io::Error::other);
+        let map = |id: u32| text(format!("{id} {id} 1").as_bytes());
+        let binds = namespaces.binds.iter().map(|(from, to)| {
+            Ok((text(from.as_os_str().as_bytes())?, text(to.as_os_str().as_bytes())?))
+        });
+        Ok(Self {
+            flags: namespaces.flags,
+            user_map: map(namespaces.user)?,
+            group_map: map(namespaces.group)?,
+            binds: binds.collect::<io::Result<_>>()?,
+            has_proxy: namespaces.has_proxy,
+        })
+    }
+
+    fn has_own_processes(&self) -> bool {
+        self.flags & libc::CLONE_NEWPID != 0
+    }
+}
+
+impl Entry {
+    /// Only namespaces; files and system calls stay open. For a process that runs no agent itself.
+    pub(crate) fn namespaces_only(namespaces: &Namespaces) -> io::Result<Self> {
+        Ok(Self { namespaces: Some(Ready::new(namespaces)?), ..Self::default() })
+    }
+
+    /// The whole sandbox, for a process that becomes an engine.
+    pub(crate) fn whole(
+        prepared: Prepared,
+        groups: Vec<OwnedFd>,
+        limits: Vec<(libc::__rlimit_resource_t, u64)>,
+        hand_over_on: RawFd,
+    ) -> io::Result<Self> {
+        let up = |descriptor: OwnedFd| {
+            rustix::io::fcntl_dupfd_cloexec(&descriptor, FIRST_OWN_DESCRIPTOR).map_err(io::Error::from)
+        };
+        Ok(Self {
+            namespaces: prepared.namespaces.as_ref().map(Ready::new).transpose()?,
+            ruleset: prepared.ruleset.map(up).transpose()?,
+            filter: prepared.filter,
+            hand_over_on: Some(hand_over_on),
+            groups: groups.into_iter().map(up).collect::<io::Result<_>>()?,
+            limits,
+        })
+    }
+
+    fn apply(&self, when_host_dies: WhenHostDies) -> io::Result<()> {
+        leave_session()?;
+        step_back()?;
+        self.groups.iter().try_for_each(|group| write_all(group.as_raw_fd(), b"0"))?;
+        self.limits.iter().try_for_each(|(resource, value)| limit(*resource, *value))?;
+        if when_host_dies == WhenHostDies::End {
+            set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+        }
+        set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
+        let proc = match &self.namespaces {
+            Some(ready) => enter(ready)?,
+            None => Proc::Shared,
+        };
+        self.close_the_doors(proc)
+    }
+
+    /// Files and system calls, in this order: the filter would refuse what the steps before it need.
+    fn close_the_doors(&self, proc: Proc) -> io::Result<()> {
+        if let Some(hand_over_on) = self.hand_over_on {
+            if let Some(listener) = self.namespaces.as_ref().filter(|ready| ready.has_proxy).map(listen) {
+                hand_over(hand_over_on, descriptors::PROXY, Some(listener?))?;
+            }
+        }
+        if self.namespaces.is_some() && self.hand_over_on.is_some() {
+            give_up_powers()?;
+        }
+        if self.ruleset.is_some() || self.filter.is_some() {
+            set(libc::PR_SET_NO_NEW_PRIVS, 1)?;
+        }
+        if let Some(ruleset) = &self.ruleset {
+            restrict_files(ruleset, proc)?;
+        }
+        if let (Some(filter), Some(hand_over_on)) = (&self.filter, self.hand_over_on) {
+            let listener = install(filter)?;
+            hand_over(hand_over_on, descriptors::NOTICES, Some(listener))?;
+        }
+        match self.hand_over_on {
+            Some(hand_over_on) => hand_over(hand_over_on, descriptors::DONE, None),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes the process leave the host's session and step back behind it, die with the thread that starts it where that
+/// is wanted, keep its own orphans below itself, inherit no descriptor from `first_foreign` on, whoever left it open
+/// in the host, and enter its sandbox.
+#[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
+pub(crate) fn before_exec(command: &mut Command, first_foreign: u32, when_host_dies: WhenHostDies, entry: Entry) {
+    // SAFETY: the closure only makes system calls: no allocation, no lock, nothing that another thread of the
+    // parent could hold at the moment of the fork.
+    unsafe {
+        command.pre_exec(move || {
+            entry.apply(when_host_dies)?;
+            close_from(first_foreign)
+        });
+    }
+}
+
+/// True when this machine lets us make every namespace a worker gets, for it is tried out.
+pub(super) fn can_make_namespaces() -> bool {
+    const IT_WORKS: i32 = libc::ECANCELED;
+    let namespaces = Namespaces {
+        flags: libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWNS,
+        ..Namespaces::of_zygote(roost_protocol::NetworkMode::None)
+    };
+    let Ok(ready) = Ready::new(&namespaces) else { return false };
+    let tried = try_in_child(move || {
+        enter(&ready)?;
+        // Nothing has to be executed: the error that ends the child says that it got this far.
+        Err(io::Error::from_raw_os_error(IT_WORKS))
+    });
+    tried.raw_os_error() == Some(IT_WORKS)
+}
+
+#[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
+#[expect(clippy::disallowed_methods, reason = "nothing is started: the child ends before it would be")]
+fn try_in_child(steps: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> io::Error {
+    let mut command = Command::new("/");
+    // SAFETY: as for `before_exec`.
+    unsafe { command.pre_exec(steps) };
+    match command.spawn() {
+        Err(error) => error,
+        Ok(_) => io::Error::other("a folder was executed"),
+    }
+}
+
+fn check(answer: libc::c_int) -> io::Result<()> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A session of its own: no terminal to write to, a group to end it by, and a share of the processors apart from the
+/// host's where the kernel shares them out by session.
+#[expect(unsafe_code, reason = "the safe form is not documented for use after fork")]
+fn leave_session() -> io::Result<()> {
+    // SAFETY: takes nothing and returns a number.
+    check(unsafe { libc::setsid() })
+}
+
+/// The host answers everybody, an agent only its caller: when processors are short, the host goes first.
+#[expect(unsafe_code, reason = "the safe form may allocate for its error")]
+fn step_back() -> io::Result<()> {
+    // SAFETY: only numbers go in and out.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, AGENT_NICENESS) })
+}
+
+#[expect(unsafe_code, reason = "the safe form is not documented for use after fork")]
+fn limit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+    // SAFETY: the kernel reads one structure of that type.
+    check(unsafe { libc::setrlimit(resource, &raw const limit) })
+}
+
+/// Whose processes `/proc` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proc {
+    Own,
+    Shared,
+}
+
+fn enter(ready: &Ready) -> io::Result<Proc> {
+    unshare(ready.flags)?;
+    write_file(c"/proc/self/setgroups", b"deny")?;
+    write_file(c"/proc/self/uid_map", ready.user_map.as_bytes())?;
+    write_file(c"/proc/self/gid_map", ready.group_map.as_bytes())?;
+    if ready.has_own_processes() {
+        become_first_process()?;
+    }
+    for (from, to) in &ready.binds {
+        bind(from, to)?;
+    }
+    if ready.has_own_processes() { own_proc() } else { Ok(Proc::Shared) }
+}
+
+#[expect(unsafe_code, reason = "the safe form is not documented for use after fork")]
+fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes a number; the process has one thread.
+    check(unsafe { libc::unshare(flags) })
+}
+
+/// The kernel counts a new set of processes from the next child on. That child goes on; this process stays outside to
+/// tell the host how it ended, and holds nothing meanwhile.
+#[expect(unsafe_code, reason = "fork has no safe form")]
+fn become_first_process() -> io::Result<()> {
+    // SAFETY: both sides only make system calls until exec or exit.
+    let child = unsafe { libc::fork() };
+    match child {
+        0 => set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong),
+        child if child > 0 => wait_and_end_alike(child),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[expect(unsafe_code, reason = "waiting and ending without the standard library, which may take locks")]
+fn wait_and_end_alike(child: libc::pid_t) -> ! {
+    let mut status: libc::c_int = 0;
+    // SAFETY: only system calls on numbers, and one integer of ours that the kernel writes.
+    unsafe {
+        // The host reads the end of its pipe once nobody holds it any more.
+        libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0);
+        while libc::waitpid(child, &raw mut status, 0) < 0 && *libc::__errno_location() == libc::EINTR {}
+        if libc::WIFSIGNALED(status) {
+            let signal = libc::WTERMSIG(status);
+            libc::signal(signal, libc::SIG_DFL);
+            libc::kill(libc::getpid(), signal);
+        }
+        libc::_exit(libc::WEXITSTATUS(status))
+    }
+}
+
+#[expect(unsafe_code, reason = "the call has no safe form")]
+fn mount(
+    source: Option<&std::ffi::CStr>,
+    target: &std::ffi::CStr,
+    kind: Option<&std::ffi::CStr>,
+    flags: libc::c_ulong,
+) -> io::Result<()> {
+    let pointer = |text: Option<&std::ffi::CStr>| text.map_or(std::ptr::null(), std::ffi::CStr::as_ptr);
+    // SAFETY: every pointer is null or a text that outlives the call.
+    check(unsafe { libc::mount(pointer(source), target.as_ptr(), pointer(kind), flags, std::ptr::null()) })
+}
+
+/// A folder of the agent's own in the place of one that all programs share. A machine without that place has nothing
+/// to hide there.
+fn bind(from: &std::ffi::CStr, to: &std::ffi::CStr) -> io::Result<()> {
+    match mount(Some(from), to, None, libc::MS_BIND) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+        done => done,
+    }
+}
+
+/// A view of processes that shows only its own. Where the machine does not allow one, as in some containers, the
+/// shared view stays and the file rules close it.
+fn own_proc() -> io::Result<Proc> {
+    match mount(Some(c"proc"), c"/proc", Some(c"proc"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) {
+        Ok(()) => Ok(Proc::Own),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EBUSY)) => Ok(Proc::Shared),
+        Err(error) => Err(error),
+    }
+}
+
+/// Powers over its own namespaces, which the process has from making them.
+#[expect(unsafe_code, reason = "the call has no safe form")]
+fn give_up_powers() -> io::Result<()> {
+    const VERSION_3: u32 = 0x2008_0522;
+    /// Being root means nothing, ids do not matter, powers are never kept; and none of it can be changed back.
+    const ROOT_IS_NOBODY: libc::c_ulong = 0b10_1111;
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        process: libc::c_int,
+    }
+    set(libc::PR_SET_SECUREBITS, ROOT_IS_NOBODY)?;
+    let header = Header { version: VERSION_3, process: 0 };
+    let none = [0u32; 6];
+    // SAFETY: the kernel reads a header and six numbers, as this version of the call has them.
+    let answer = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Adds the worker's own view of processes to the rules, and puts them in force.
+#[expect(unsafe_code, reason = "the calls have no safe form")]
+fn restrict_files(ruleset: &OwnedFd, proc: Proc) -> io::Result<()> {
+    #[repr(C, packed)]
+    struct Beneath {
+        access: u64,
+        folder: RawFd,
+    }
+    const PATH_BENEATH: libc::c_ulong = 1;
+    // SAFETY: the texts are constants, and the kernel reads one structure of the form it documents.
+    let answers = unsafe {
+        let folder = libc::open(c"/proc".as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
+        let rule = Beneath { access: files::access_to_proc(), folder };
+        let added = match folder >= 0 && proc == Proc::Own {
+            true => libc::syscall(libc::SYS_landlock_add_rule, ruleset.as_raw_fd(), PATH_BENEATH, &raw const rule, 0),
+            false => 0,
+        };
+        libc::close(folder);
+        [added, libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0)]
+    };
+    if answers.iter().all(|answer| *answer == 0) { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Puts the filter in force; the answer is where refused calls are heard.
+#[expect(unsafe_code, reason = "the call has no safe form")]
+fn install(filter: &Filter) -> io::Result<RawFd> {
+    let instructions = filter.instructions();
+    let program = libc::sock_fprog {
+        len: u16::try_from(instructions.len()).unwrap_or(0),
+        filter: instructions.as_ptr().cast::<libc::sock_filter>().cast_mut(),
+    };
+    // SAFETY: the kernel reads the program and as many instructions as it names.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &raw const program,
+        )
+    };
+    RawFd::try_from(answer).ok().filter(|descriptor| *descriptor >= 0).ok_or_else(io::Error::last_os_error)
+}
+
+/// A listener for the proxy in the new network, whose only device is switched on.
+#[expect(unsafe_code, reason = "the safe forms may allocate")]
+fn listen(_: &Ready) -> io::Result<RawFd> {
+    const BACKLOG: libc::c_int = 128;
+    // SAFETY: plain structures of the documented types, filled before the kernel reads them.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        check(socket)?;
+        let mut device: libc::ifreq = std::mem::zeroed();
+        device.ifr_name[..2].copy_from_slice(&[b'l' as libc::c_char, b'o' as libc::c_char]);
+        device.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+        check(libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const device))?;
+        let mut address: libc::sockaddr_in = std::mem::zeroed();
+        address.sin_family = libc::AF_INET as libc::sa_family_t;
+        address.sin_port = PROXY_PORT.to_be();
+        address.sin_addr.s_addr = u32::from(std::net::Ipv4Addr::LOCALHOST).to_be();
+        let size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        check(libc::bind(socket, (&raw const address).cast(), size))?;
+        check(libc::listen(socket, BACKLOG))?;
+        Ok(socket)
+    }
+}
+
+/// One byte that says what it is, and the descriptor, which the process itself then closes.
+#[expect(unsafe_code, reason = "the safe forms may allocate")]
+fn hand_over(socket: RawFd, kind: u8, descriptor: Option<RawFd>) -> io::Result<()> {
+    #[repr(C)]
+    union Space {
+        _alignment: libc::cmsghdr,
+        bytes: [u8; 64],
+    }
+    let mut space = Space { bytes: [0; 64] };
+    let mut byte = libc::iovec { iov_base: (&raw const kind).cast_mut().cast(), iov_len: 1 };
+    // SAFETY: the message points to the byte and the space above, which outlive the call, and is filled as cmsg(3) says.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut byte;
+        message.msg_iovlen = 1;
+        if let Some(descriptor) = descriptor {
+            let size = size_of::<RawFd>() as u32;
+            message.msg_control = (&raw mut space).cast();
+            message.msg_controllen = libc::CMSG_SPACE(size) as _;
+            let header = libc::CMSG_FIRSTHDR(&raw const message);
+            (*header).cmsg_level = libc::SOL_SOCKET;
+            (*header).cmsg_type = libc::SCM_RIGHTS;
+            (*header).cmsg_len = libc::CMSG_LEN(size) as _;
+            libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(descriptor);
+        }
+        if libc::sendmsg(socket, &raw const message, libc::MSG_NOSIGNAL) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        descriptor.map_or(Ok(()), |descriptor| check(libc::close(descriptor)))
+    }
+}
+
+#[expect(unsafe_code, reason = "the safe forms may allocate")]
+fn write_file(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
+    // SAFETY: the path is a text that outlives the call.
+    let file = unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
+    check(file)?;
+    let written = write_all(file, text);
+    // SAFETY: the descriptor is ours.
+    check(unsafe { libc::close(file) })?;
+    written
+}
+
+#[expect(unsafe_code, reason = "the safe forms may allocate")]
+fn write_all(file: RawFd, text: &[u8]) -> io::Result<()> {
+    // SAFETY: the kernel reads as many bytes as there are.
+    let written = unsafe { libc::write(file, text.as_ptr().cast(), text.len()) };
+    match usize::try_from(written) {
+        Ok(count) if count == text.len() => Ok(()),
+        Ok(_) => Err(io::ErrorKind::WriteZero.into()),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}
+
+#[expect(unsafe_code, reason = "the call has no safe form")]
+fn close_from(first: u32) -> io::Result<()> {
+    // Closed by exec rather than now: one of them tells the parent whether exec worked.
+    // SAFETY: descriptors are only marked; no memory is read.
+    let answer = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[expect(unsafe_code, reason = "prctl has no safe form that is documented for use after fork")]
+fn set(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: prctl with these options reads no memory of ours.
+    check(unsafe { libc::prctl(option, value, 0, 0, 0) })
+}

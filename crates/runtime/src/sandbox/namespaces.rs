@@ -1,0 +1,74 @@
+//! Namespaces of a worker: its own processes, its own identity, its own network.
+
+use crate::confinement::Confinement;
+use roost_protocol::NetworkMode;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What a worker makes for itself.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Namespaces {
+    /// Kinds, as the kernel numbers them.
+    pub(crate) flags: libc::c_int,
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+    /// Folders that are seen elsewhere: from, to.
+    pub(crate) binds: Vec<(PathBuf, PathBuf)>,
+    /// True when a listener for the proxy is wanted in the new network.
+    pub(crate) has_proxy: bool,
+}
+
+/// Identity, processes, shared memory and mounts: every worker has its own.
+const OF_EVERY_WORKER: libc::c_int =
+    libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWNS;
+
+/// Places that all programs of a machine share.
+const TEMPORARY: &str = "/tmp";
+const SHARED_MEMORY: &str = "/dev/shm";
+
+impl Namespaces {
+    /// For one worker. Without network it needs none of its own: the empty one of its zygote is as good, because its
+    /// filter lets it open no socket in it.
+    pub(super) fn of_worker(confinement: &Confinement) -> Self {
+        let network = match confinement.network {
+            NetworkMode::Hosts => libc::CLONE_NEWNET,
+            NetworkMode::None | NetworkMode::Any => 0,
+        };
+        let scratch = &confinement.scratch;
+        Self {
+            flags: OF_EVERY_WORKER | network,
+            binds: [(&scratch.shared_memory, SHARED_MEMORY), (&scratch.temporary, TEMPORARY)]
+                .into_iter()
+                .filter(|(_, place)| !confinement.needs(place))
+                .map(|(own, place)| (own.clone(), place.into()))
+                .collect(),
+            has_proxy: confinement.network == NetworkMode::Hosts,
+            ..Self::identity_only()
+        }
+    }
+
+    /// For a process that runs no agent itself: an identity of its own and a network with nothing in it, unless its
+    /// workers may use the real one.
+    pub(crate) fn of_zygote(network: NetworkMode) -> Self {
+        let empty_network = if network == NetworkMode::Any { 0 } else { libc::CLONE_NEWNET };
+        Self { flags: libc::CLONE_NEWUSER | empty_network, ..Self::identity_only() }
+    }
+
+    /// For a process that nothing is prepared for beforehand: it makes its own empty network.
+    pub(crate) fn with_own_network(mut self, network: NetworkMode) -> Self {
+        if network != NetworkMode::Any {
+            self.flags |= libc::CLONE_NEWNET;
+        }
+        self
+    }
+
+    fn identity_only() -> Self {
+        Self {
+            flags: libc::CLONE_NEWUSER,
+            user: rustix::process::geteuid().as_raw(),
+            group: rustix::process::getegid().as_raw(),
+            binds: Vec::new(),
+            has_proxy: false,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+"""Puts this process into its sandbox. The host prepared everything; here it is only applied.
+
+In this order, because each step needs what the next one takes away: identity, mounts, network, powers, files, system
+calls. Nothing of the agent has been read yet. See crates/runtime/src/sandbox for what is in the data.
+"""
+
+import array
+import binascii
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import socket
+import struct
+
+PR_SET_SECUREBITS = 28
+PR_SET_NO_NEW_PRIVS = 38
+PR_GET_TID_ADDRESS = 40
+
+CLONE_CHILD_CLEARTID = 0x00200000
+CLONE_CHILD_SETTID = 0x01000000
+SIGCHLD = 17
+
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND = 2, 4, 8, 4096
+SIOCSIFFLAGS = 0x8914
+IFF_UP = 1
+
+SECCOMP_SET_MODE_FILTER = 1
+SECCOMP_FILTER_FLAG_NEW_LISTENER = 1 << 3
+LANDLOCK_RULE_PATH_BENEATH = 1
+CAPABILITY_VERSION_3 = 0x20080522
+# Being root means nothing, ids do not matter, powers are never kept; and none of it can be changed back.
+ROOT_IS_NOBODY = 0b101111
+
+# Numbers that the two architectures share, and those that they do not.
+LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 445, 446
+CLONE, CAPSET, SECCOMP = {"x86_64": (56, 126, 317), "aarch64": (220, 91, 277)}.get(platform.machine(), (None,) * 3)
+
+# What a handed-over descriptor is.
+NOTICES, PROXY, DONE = b"n", b"p", b"."
+
+# Made once, before any fork: making them in a worker would cost each of them memory and time.
+_libc = ctypes.PyDLL(None, use_errno=True)
+_syscall = _libc.syscall
+_syscall.restype = ctypes.c_long
+_prctl = _libc.prctl
+_prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+_mount = _libc.mount
+_mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_void_p]
+_before_fork = ctypes.pythonapi.PyOS_BeforeFork
+_after_fork_in_parent = ctypes.pythonapi.PyOS_AfterFork_Parent
+_after_fork_in_child = ctypes.pythonapi.PyOS_AfterFork_Child
+
+
+def _thread_id_address():
+    """Where the C library keeps the id of this thread; a fork that does not go through it has to say."""
+    address = ctypes.c_ulong()
+    if _prctl(PR_GET_TID_ADDRESS, ctypes.addressof(address), 0, 0, 0) != 0:
+        return 0
+    return address.value
+
+
+_THREAD_ID = _thread_id_address()
+
+
+def set_property(option, value):
+    """A property of this process that the kernel keeps."""
+    _checked(_prctl(option, value, 0, 0, 0), "prctl")
+
+
+def fork_into(namespaces):
+    """Like `os.fork`, with the child in new namespaces of these kinds. Plain fork when there are none."""
+    if namespaces == 0:
+        return os.fork()
+    flags = namespaces | SIGCHLD
+    if _THREAD_ID:
+        flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID
+    zero, thread_id = ctypes.c_ulong(0), ctypes.c_ulong(_THREAD_ID)
+    # The last two arguments stand the other way round on ARM.
+    last = (zero, thread_id) if platform.machine() == "aarch64" else (thread_id, zero)
+    _before_fork()
+    pid = _syscall(CLONE, ctypes.c_ulong(flags), zero, zero, *last)
+    if pid == 0:
+        _after_fork_in_child()
+        return 0
+    error = ctypes.get_errno()
+    _after_fork_in_parent()
+    if pid < 0:
+        raise OSError(error, os.strerror(error))
+    return pid
+
+
+def enter(recipe, ruleset, host):
+    """Applies the recipe. `ruleset` is the descriptor of the file rules or None; `host` the socket that takes
+    descriptors. Raises OSError when something cannot be applied: then nothing of the agent may run."""
+    namespaces = recipe.get("namespaces")
+    has_own_proc = False
+    if namespaces:
+        _become(namespaces["user"], namespaces["group"])
+        for source, target in namespaces["binds"]:
+            _bind(source, target)
+        has_own_proc = _own_proc()
+        if namespaces["has_proxy"]:
+            with _listener(recipe["proxy_port"]) as listener:
+                _hand_over(host, PROXY, listener.fileno())
+        _give_up_powers()
+    instructions = recipe.get("filter")
+    if ruleset is not None or instructions:
+        set_property(PR_SET_NO_NEW_PRIVS, 1)
+    if ruleset is not None:
+        _restrict_files(ruleset, recipe["proc_access"] if has_own_proc else None)
+        os.close(ruleset)
+    if instructions:
+        listener = _install(binascii.a2b_base64(instructions))
+        _hand_over(host, NOTICES, listener)
+        os.close(listener)
+    _hand_over(host, DONE)
+
+
+def _become(user, group):
+    """The same ids inside as outside, and no others."""
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _bind(source, target):
+    """A folder of the agent's own in the place of a shared one; a machine without that place has nothing to hide."""
+    if _mount(os.fsencode(source), os.fsencode(target), None, MS_BIND, None) != 0:
+        error = ctypes.get_errno()
+        if error != errno.ENOENT:
+            raise OSError(error, os.strerror(error), target)
+
+
+def _own_proc():
+    """A view of processes that shows only this worker's. Some containers do not allow one: then the shared view stays,
+    and the file rules close it."""
+    if _mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None) == 0:
+        return True
+    error = ctypes.get_errno()
+    if error in (errno.EPERM, errno.EBUSY):
+        return False
+    raise OSError(error, os.strerror(error), "/proc")
+
+
+def _listener(port):
+    """Where the agent finds the host's proxy, in a network that has nothing else."""
+    listener = socket.socket()
+    fcntl.ioctl(listener, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
+    listener.bind(("127.0.0.1", port))
+    listener.listen(128)
+    return listener
+
+
+def _give_up_powers():
+    """Powers over its own namespaces, which the process has from making them."""
+    set_property(PR_SET_SECUREBITS, ROOT_IS_NOBODY)
+    header = struct.pack("Ii", CAPABILITY_VERSION_3, 0)
+    _checked(_syscall(CAPSET, header, bytes(24)), "capset")
+
+
+def _restrict_files(ruleset, proc_access):
+    if proc_access is not None:
+        folder = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
+        rule = struct.pack("=Qi", proc_access, folder)
+        _checked(
+            _syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, ctypes.c_ulong(0)), "landlock_add_rule"
+        )
+        os.close(folder)
+    _checked(_syscall(LANDLOCK_RESTRICT_SELF, ruleset, ctypes.c_ulong(0)), "landlock_restrict_self")
+
+
+def _install(instructions):
+    """Puts the system call filter in force; the answer is where refused calls are heard."""
+    buffer = ctypes.create_string_buffer(instructions, len(instructions))
+    program = struct.pack("H6xQ", len(instructions) // 8, ctypes.addressof(buffer))
+    flags = ctypes.c_ulong(SECCOMP_FILTER_FLAG_NEW_LISTENER)
+    return _checked(_syscall(SECCOMP, SECCOMP_SET_MODE_FILTER, flags, program), "seccomp")
+
+
+def _hand_over(host, kind, descriptor=None):
+    if descriptor is None:
+        host.sendmsg([kind])
+    else:
+        host.sendmsg([kind], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [descriptor]))])
+
+
+def _checked(answer, name):
+    if answer < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name}: {os.strerror(error)}")
+    return answer

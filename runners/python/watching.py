@@ -1,0 +1,308 @@
+"""Notices what the agent tries and may not do, so that the host can name the grant that would allow it.
+
+The kernel refuses; nothing is enforced here, and an agent that hides from this hides only what was refused to it. What
+is noticed is checked once more when the call is over: only what really does not work is reported.
+"""
+
+import errno
+import mmap
+import os
+import sys
+
+KINDS_MAX = 64
+KINDS = frozenset("read write connect start signal inspect variable".split())
+CHILDREN_BYTES = 1 << 15
+
+# What every worker may read; the host's list is crates/runtime/src/sandbox/files.rs.
+SYSTEM = (
+    "/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/opt/", "/nix/store/", "/etc/ssl/certs/", "/dev/null",
+    "/dev/zero", "/dev/random", "/dev/urandom", "/sys/devices/system/", "/tmp/", "/dev/shm/",
+)  # fmt: skip
+TEMPORARY = ("/tmp/", "/dev/shm/", "/dev/null")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+_state = None
+
+
+class _State:
+    def __init__(self, bounds, interpreter):
+        def folders(paths):
+            return tuple(path.rstrip("/") + "/" for path in paths)
+
+        self.writable = folders(bounds["writable"]) + TEMPORARY
+        self.readable = SYSTEM + self.writable + folders(bounds["readable"]) + folders(interpreter) + ("/proc/",)
+        self.may_start_programs = bounds["may_start_programs"]
+        self.network = bounds["network"]
+        self.withheld = frozenset(bounds["withheld"])
+        self.watched = tuple(path + "/" for path in bounds["watched"] if path.startswith("/"))
+        self.watched_variables = frozenset(name for name in bounds["watched"] if not name.startswith("/"))
+        self.touched = set()
+        self.process = os.getpid()
+        self.tried = {}
+        self.forked = False
+        self.is_checking = False
+        # What processes that the agent forks try is written here, for they have a copy of everything else.
+        self.of_children = mmap.mmap(-1, CHILDREN_BYTES)
+
+    def note(self, kind, target):
+        if os.getpid() != self.process:
+            self.note_in_child(kind, target)
+        elif len(self.tried) < KINDS_MAX:
+            self.tried[kind, target] = None
+
+    def note_in_child(self, kind, target):
+        line = f"{kind} {target}".encode("utf-8", "replace").replace(b"\0", b"").replace(b"\n", b" ") + b"\n"
+        end = self.of_children.find(b"\0")
+        if 0 <= end < CHILDREN_BYTES - len(line):
+            self.of_children[end : end + len(line)] = line
+
+    def take_from_children(self):
+        if self.of_children[0] == 0:
+            return
+        end = self.of_children.find(b"\0")
+        for line in self.of_children[:end].decode("utf-8", "replace").splitlines():
+            kind, _, target = line.partition(" ")
+            if kind in KINDS:
+                self.note(kind, target)
+        self.of_children[:end] = bytes(end)
+
+
+def begin(bounds):
+    """Watches from now on. There is no way back, as long as the process lives."""
+    global _state
+    if not bounds["confined"]:
+        return
+    own = os.path.dirname(os.path.abspath(__file__))
+    _state = _State(bounds, {sys.prefix, sys.base_prefix, sys.exec_prefix, own})
+    sys.addaudithook(_notice)
+    if _state.withheld or _state.watched_variables:
+        os.environ.__class__ = _WatchedEnvironment
+
+
+def report():
+    """What was refused since the last report, whether a process was started, which grants were used; None when there
+    was nothing."""
+    state = _state
+    if state is None:
+        return None
+    if state.forked:
+        state.take_from_children()
+    if not (state.tried or state.forked or state.touched):
+        return None
+    tried, state.tried = state.tried, {}
+    forked, state.forked = state.forked, False
+    touched, state.touched = sorted(state.touched), set()
+    state.is_checking = True
+    try:
+        refused = [{"kind": kind, "target": target} for kind, target in tried if _is_refused(kind, target)]
+    finally:
+        state.is_checking = False
+    return {"refused": refused, "forked": forked, "touched": touched}
+
+
+def _notice(event, arguments):
+    look = _EVENTS.get(event)
+    if look is not None and not _state.is_checking:
+        try:
+            look(*arguments)
+        except Exception:
+            # Odd arguments are the agent's affair: what it called will say so.
+            return
+
+
+class _WatchedEnvironment(os._Environ):
+    """Says which variables the agent looked for and was not given."""
+
+    def __getitem__(self, name):
+        try:
+            value = super().__getitem__(name)
+        except KeyError:
+            _look_for_variable(name)
+            raise
+        if name in _state.watched_variables:
+            _state.touched.add(name)
+        return value
+
+    def __contains__(self, name):
+        found = super().__contains__(name)
+        if not found:
+            _look_for_variable(name)
+        return found
+
+
+def _look_for_variable(name):
+    if name in _state.withheld:
+        _state.note("variable", name)
+
+
+def _path(path):
+    """The path as text, absolute; None for what is no path, such as an open descriptor."""
+    if isinstance(path, int) or path is None:
+        return None
+    path = os.fsdecode(path)
+    if not path.startswith("/") or "/." in path or "//" in path:
+        path = os.path.abspath(path)
+    return path
+
+
+def _touch(path):
+    """Remembers that a granted place was used."""
+    for place in _state.watched:
+        if (path + "/").startswith(place):
+            _state.touched.add(place[:-1])
+
+
+def _read(path, *_):
+    path = _path(path)
+    if path is None:
+        return
+    state = _state
+    if state.watched:
+        _touch(path)
+    if path.startswith("/proc/"):
+        owner = path[6:].partition("/")[0]
+        if owner.isdigit() and not os.path.exists("/proc/" + owner):
+            state.note("inspect", owner)
+        return
+    # What the agent can write, it can make a link to somewhere else.
+    if (path + "/").startswith(state.writable):
+        if os.path.islink(path) or not os.path.exists(path):
+            path = os.path.realpath(path)
+        else:
+            return
+    if not (path + "/").startswith(state.readable):
+        state.note("read", path)
+
+
+def _write(path, *_):
+    path = _path(path)
+    if path is None:
+        return
+    if _state.watched:
+        _touch(path)
+    if os.path.islink(path):
+        path = os.path.realpath(path)
+    if not (path + "/").startswith(_state.writable):
+        _state.note("write", path)
+
+
+def _open(path, mode, flags):
+    if isinstance(mode, str):
+        is_writing = not set("wxa+").isdisjoint(mode)
+    else:
+        is_writing = bool(isinstance(flags, int) and flags & WRITING)
+    (_write if is_writing else _read)(path)
+
+
+def _two_paths(source, target, *_):
+    _write(source)
+    _write(target)
+
+
+def _link(source, target, *_):
+    _read(source)
+    _write(target)
+
+
+def _database(path, *_):
+    if isinstance(path, (str, bytes, os.PathLike)) and not str(path).startswith((":memory:", "file:")) and str(path):
+        _write(path)
+
+
+def _connect(_, address):
+    if isinstance(address, tuple) and len(address) >= 2:
+        _reach(address[0], address[1])
+    elif isinstance(address, (str, bytes)) and address:
+        _state.note("connect", "socket " + os.fsdecode(address).replace("\0", "@", 1))
+
+
+def _look_up(host, port=None, *_):
+    if host:
+        _reach(host, port)
+
+
+def _reach(host, port):
+    host = host.decode() if isinstance(host, bytes) else str(host)
+    if _state.network == "any" or (_state.network == "hosts" and _is_own(host)):
+        return
+    is_number = isinstance(port, int) or (isinstance(port, str) and port.isdigit())
+    target = f"[{host}]" if ":" in host else host
+    _state.note("connect", f"{target}:{port}" if is_number and int(port) else host)
+
+
+def _is_own(host):
+    return host in ("localhost", "::1", "") or host.startswith("127.")
+
+
+def _start(program, *_):
+    _state.forked = True
+    if not _state.may_start_programs:
+        if isinstance(program, (list, tuple)):
+            program = program[0]
+        _state.note("start", os.fsdecode(program))
+
+
+def _fork(*_):
+    _state.forked = True
+
+
+def _signal(pid, *_):
+    if pid > 1 and pid != _state.process and not os.path.exists(f"/proc/{pid}"):
+        _state.note("signal", str(pid))
+
+
+_EVENTS = {
+    "open": _open,
+    "os.listdir": _read,
+    "os.scandir": _read,
+    "os.mkdir": _write,
+    "os.rmdir": _write,
+    "os.remove": _write,
+    "os.truncate": _write,
+    "os.rename": _two_paths,
+    "os.link": _link,
+    "os.symlink": lambda _, target, *rest: _write(target),
+    "sqlite3.connect": _database,
+    "socket.connect": _connect,
+    "socket.getaddrinfo": _look_up,
+    "socket.gethostbyname": _look_up,
+    "subprocess.Popen": _start,
+    "os.exec": _start,
+    "os.posix_spawn": _start,
+    "os.spawn": lambda _, program, *rest: _start(program),
+    "os.system": _start,
+    "os.fork": _fork,
+    "os.forkpty": _fork,
+    "os.kill": _signal,
+    "os.killpg": _signal,
+}
+
+
+def _is_refused(kind, target):
+    if kind not in ("read", "write"):
+        return True
+    try:
+        if kind == "read":
+            os.close(os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
+        elif os.path.isdir(target):
+            return not os.access(target, os.W_OK) or _cannot_make(os.path.join(target, ".roost-probe"))
+        elif os.path.lexists(target):
+            os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
+        else:
+            return _cannot_make(target)
+    except OSError as error:
+        return error.errno in (errno.EACCES, errno.EPERM, errno.EXDEV)
+    return False
+
+
+def _cannot_make(path):
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileNotFoundError:
+        # Folders above it are missing too: the nearest one that is there decides.
+        parent = os.path.dirname(path)
+        return parent != path and (_is_refused("write", parent) if not os.path.exists(parent) else False)
+    except OSError as error:
+        return error.errno in (errno.EACCES, errno.EPERM)
+    os.unlink(path)
+    return False
