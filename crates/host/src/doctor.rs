@@ -1,6 +1,7 @@
 //! What this machine has, what is missing, and what each missing thing costs.
 
 use crate::host::Host;
+use roost_protocol::{Language, Level, NetworkMode};
 use roost_runtime::EngineKind;
 use serde::Serialize;
 
@@ -58,7 +59,26 @@ pub async fn examine(host: &Host) -> Vec<Finding> {
     findings.push(uv(host));
     findings.push(environments(host));
     findings.push(typescript(host).await);
+    findings.extend(self_tests(host).await);
+    findings.push(records(host));
     findings
+}
+
+/// The grants and the audit log, which decide whether anything runs.
+fn records(host: &Host) -> Finding {
+    let checked = host.inner.gate.grants().list(None).and_then(|grants| {
+        host.verify_audit().map(|verified| format!("{} grants, {} audit rows", grants.len(), verified.rows))
+    });
+    match checked {
+        Ok(detail) => Finding::ok("records", detail),
+        Err(failure) => Finding::lacking(
+            "records",
+            FindingState::Missing,
+            failure.message.clone(),
+            "nothing is granted while this holds",
+            failure.next_step(),
+        ),
+    }
 }
 
 fn home(host: &Host) -> Finding {
@@ -91,34 +111,96 @@ fn kernel() -> Finding {
     )
 }
 
+/// The level this machine can give, and each part of it that is not there.
 fn enforcement(host: &Host) -> Vec<Finding> {
-    let enforcement = host.runtime().enforcement(roost_protocol::NetworkMode::None);
-    let level = format!("{}: {}", enforcement.level.as_str(), enforcement.enforced.join(", "));
-    let mut findings = vec![Finding::ok("limits", level)];
-    for missing in &enforcement.missing {
-        let (cost, next) = match missing.as_str() {
-            "kernel_sandbox" => (
-                "an agent can read and write what you can; run only agents you trust",
-                "this version of Roost has no kernel sandbox yet",
-            ),
-            "processes" => (
-                "an agent may start any number of processes while it runs",
-                "run as an ordinary user, or where the pids control group can be written",
-            ),
-            _ => (
-                "memory is limited for each process of an agent, not for all of them together",
-                "run where the memory control group can be written",
-            ),
-        };
-        findings.push(Finding::lacking(
-            "limits",
-            FindingState::Limited,
-            format!("no {}", missing.replace('_', " ")),
-            cost,
-            next,
-        ));
+    let enforcement = host.runtime().enforcement(NetworkMode::None);
+    let required = host.inner.settings.sandbox.required;
+    let detail = format!("{}: {}", enforcement.level.as_str(), enforcement.enforced.join(", "));
+    let first = if enforcement.level >= required {
+        Finding::ok("sandbox", detail)
+    } else {
+        Finding::lacking(
+            "sandbox",
+            FindingState::Missing,
+            format!("{detail}; `{}` is demanded", required.as_str()),
+            "no agent can run",
+            &format!("set `require = \"{}\"` under `[sandbox]` in roost.toml to accept less", enforcement.level.as_str()),
+        )
+    };
+    let missing = enforcement.missing.iter().map(|missing| {
+        let (cost, next) = cost_of(missing);
+        Finding::lacking("sandbox", FindingState::Limited, format!("no {}", missing.replace('_', " ")), cost, next)
+    });
+    std::iter::once(first).chain(missing).collect()
+}
+
+fn cost_of(missing: &str) -> (&'static str, &'static str) {
+    match missing {
+        "files" => (
+            "an agent can read and write what you can",
+            "use a kernel with Landlock (6.2 or newer), and see whether it is switched on in `lsm=`",
+        ),
+        "system_calls" => ("an agent can use every part of the kernel that you can", "use a kernel with seccomp"),
+        "own_network" | "own_processes" | "own_identity" => (
+            "an agent cannot be given single computers, and its processes are not apart from yours",
+            "allow user namespaces: `sysctl kernel.unprivileged_userns_clone=1`, or on Ubuntu \
+             `sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
+        ),
+        "signals" => ("an agent can send signals to your programs", "use a newer kernel, or allow user namespaces"),
+        "processes" => (
+            "an agent may start any number of processes while it runs",
+            "run as an ordinary user, or where the pids control group can be written",
+        ),
+        _ => (
+            "memory is limited for each process of an agent, not for all of them together",
+            "run where the memory control group can be written",
+        ),
+    }
+}
+
+/// Tries the forbidden things in a throw-away worker of each language that is there.
+async fn self_tests(host: &Host) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if host.runtime().python().await.is_some() {
+        findings.push(self_test(host, Language::Python).await);
+    }
+    if host.runtime().engine().await.is_ok() {
+        findings.push(self_test(host, Language::TypeScript).await);
     }
     findings
+}
+
+async fn self_test(host: &Host, language: Language) -> Finding {
+    match host.self_test(language).await {
+        Ok(test) if test.escaped.is_empty() => Finding::ok(
+            "self-test",
+            format!(
+                "{}: {} things were tried that no agent may, none worked; {} could not be tried",
+                test.runtime,
+                test.tried,
+                test.skipped.len()
+            ),
+        ),
+        Ok(test) => {
+            let escaped: Vec<String> =
+                test.escaped.iter().map(|probe| format!("{} ({})", probe.probe, probe.saw)).collect();
+            let state = if test.level == Level::Full { FindingState::Missing } else { FindingState::Limited };
+            Finding::lacking(
+                "self-test",
+                state,
+                format!("{}: worked and must not: {}", test.runtime, escaped.join(", ")),
+                "an agent can do these things",
+                "see the sandbox's missing parts above; at level `full` please report it",
+            )
+        }
+        Err(failure) => Finding::lacking(
+            "self-test",
+            FindingState::Missing,
+            failure.message.clone(),
+            "it is not known what an agent can do here",
+            failure.next_step(),
+        ),
+    }
 }
 
 async fn python(host: &Host) -> Finding {
@@ -168,7 +250,7 @@ async fn typescript(host: &Host) -> Finding {
             "typescript",
             FindingState::Limited,
             format!("node {} at {}, because no Deno was found", engine.version, engine.path.display()),
-            "TypeScript agents run, without the runtime's own permission flags",
+            "TypeScript agents run in the same sandbox, without the engine's own permissions on top",
             "install Deno",
         ),
         Err(failure) => Finding::lacking(

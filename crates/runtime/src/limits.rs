@@ -96,6 +96,22 @@ fn refuse(what: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Reason::StartFailed, format!("limit {what} of a worker: {error}"))
 }
 
+/// Descriptors a host with hundreds of workers needs: each has its sockets, its log and its notices.
+const OWN_DESCRIPTORS: u64 = 65_536;
+
+/// Lets this process open as many files as it may, where fewer are set: what a shell gives is meant for programs that
+/// still use `select`. Workers get their own limit.
+pub(crate) fn raise_own_descriptors() {
+    use rustix::process::{getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    let wanted = now.maximum.map_or(OWN_DESCRIPTORS, |maximum| maximum.min(OWN_DESCRIPTORS));
+    if now.current.is_some_and(|current| current < wanted)
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: now.maximum })
+    {
+        tracing::debug!(%error, "raise the limit on open files");
+    }
+}
+
 /// The kernel counts all of a user's tasks together, so the limit has to start from what is there.
 fn tasks_of_this_user() -> u64 {
     use std::os::unix::fs::MetadataExt as _;

@@ -5,6 +5,7 @@ use crate::{
     alone,
     confinement::Layer,
     languages::{Languages, Machine},
+    limits,
     log::Logs,
     process::Ran,
     programs::Surface,
@@ -52,6 +53,7 @@ pub struct Runtime {
 impl Runtime {
     /// Prepares everything that needs no process; must be called within a tokio runtime.
     pub fn new(settings: RuntimeSettings, host_calls: Arc<dyn HostCalls>) -> io::Result<Self> {
+        limits::raise_own_descriptors();
         let runners = Runners::unpack(&settings.cache)?;
         let machine = Arc::new(Machine::detect(&settings.left_out));
         let probes = runners.probes();

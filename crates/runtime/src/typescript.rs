@@ -77,8 +77,8 @@ impl TypeScript {
         let launch = Launch {
             program: &engine.path,
             arguments: engine.arguments(self.runners.typescript_worker(), program),
-            // The agent's environment comes with the first frame; the engine itself needs none.
-            environment: &BTreeMap::from([("DENO_NO_UPDATE_CHECK".to_owned(), "1".to_owned())]),
+            // The agent's environment comes with the first frame; the engine itself needs little.
+            environment: &own_environment(program),
             working_directory: Path::new("/"),
             // The runner expects them in this order.
             descriptors: vec![given.channel, given.calls],
@@ -139,6 +139,16 @@ impl TypeScript {
         })?;
         Ok(module)
     }
+}
+
+/// What an engine itself reads: no questions to its makers, and compiled code in the agent's own folder, where no other
+/// agent can put any.
+fn own_environment(program: &Program) -> BTreeMap<String, String> {
+    let cache = program.confinement.scratch.cache.join("deno");
+    BTreeMap::from([
+        ("DENO_NO_UPDATE_CHECK".to_owned(), "1".to_owned()),
+        ("DENO_DIR".to_owned(), cache.display().to_string()),
+    ])
 }
 
 /// Checks that a file can be converted, without running anything.

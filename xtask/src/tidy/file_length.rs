@@ -9,7 +9,12 @@ const FILE_LINES_MAX: usize = 500;
 const LIB_LINES_MAX: usize = 80;
 
 /// Lists of same-shaped entries, where a second file would only hide half of the list.
-const LISTS: &[&str] = &["crates/protocol/src/reason.rs"];
+const LISTS: &[&str] = &[
+    "crates/protocol/src/reason.rs",
+    // Each probe is a few lines, and an agent is one file.
+    "runners/python/probe_agent.py",
+    "runners/typescript/probe_agent.js",
+];
 
 const ENDINGS: &[&str] = &["rs", "py", "mjs", "js", "ts", "svelte"];
 
