@@ -85,7 +85,11 @@ def settle(start):
     for name, value in start["environment"].items():
         os.environ[name] = value
     time.tzset()
-    os.chdir(start["working_directory"])
+    try:
+        os.chdir(start["working_directory"])
+    except OSError:
+        # It lies where the agent has a folder of its own, such as /tmp.
+        os.chdir("/")
     watching.begin(start["bounds"])
 
 

@@ -9,6 +9,9 @@ mod host; // `roost up` in the background
 mod http; // one request, one answer
 mod waiting; // until something holds, or a deadline passes
 mod engines; // Python, Node and Deno
+mod users; // root and others
+mod web_server; // what agents may or may not reach
+mod shared_memory; // what they may not attach
 mod processes; // who is alive
 mod sources; // agent files to write
 mod generated; // many agent files of every shape
@@ -21,6 +24,9 @@ pub use self::{
     http::{Answer, Client},
     processes::{descendants, is_alive},
     program::{Ran, find_on_path, repository_root},
+    shared_memory::SharedMemory,
     sources::{python_agent, python_file, typescript_agent},
+    users::User,
     waiting::{PATIENCE, until, until_some},
+    web_server::{Asked, WebServer},
 };

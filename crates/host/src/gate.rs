@@ -36,7 +36,7 @@ use std::{path::Path, sync::Arc};
 
 /// Who asks. Made by the host from the connection, never from a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Caller {
+pub struct Caller {
     /// The app.
     pub app: AppId,
     /// Its content.
@@ -47,7 +47,7 @@ pub(crate) struct Caller {
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub enum Decision {
     /// It may.
     Allowed {
         /// What gave the right.
@@ -64,7 +64,7 @@ pub(crate) enum Decision {
 
 /// What gave a right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub enum Source {
     /// The `allow` list of the origin, or of all.
     Policy,
     /// A person, for so long.
@@ -73,7 +73,7 @@ pub(crate) enum Source {
 
 /// Why a right was denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub enum Why {
     /// The app does not ask for it.
     NotAsked,
     /// Nobody gave it.
@@ -91,7 +91,7 @@ pub(crate) enum Why {
 impl Why {
     /// The code from the closed list.
     #[must_use]
-    pub(crate) fn reason(self) -> Reason {
+    pub fn reason(self) -> Reason {
         match self {
             Self::NotAsked => Reason::RightNotAsked,
             Self::NotGranted => Reason::RightMissing,
@@ -152,7 +152,7 @@ pub(crate) enum Event {
 
 /// The one place that decides.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub struct Gate {
     policy: Arc<Policy>,
     grants: Grants,
     audit: Audit,
@@ -160,7 +160,7 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// The gate of this home, with its grants in `grants.json` and its log in `audit/`.
-    pub(crate) fn open(home: &Path, policy: impl Into<Arc<Policy>>) -> Result<Self, Failure> {
+    pub fn open(home: &Path, policy: impl Into<Arc<Policy>>) -> Result<Self, Failure> {
         Ok(Self::new(policy, Grants::open(home), Audit::open(&home.join("audit"))?))
     }
 
@@ -190,7 +190,7 @@ impl Gate {
 
     /// Decides whether the caller may use the right now, and records it.
     #[must_use]
-    pub(crate) fn decide(&self, caller: &Caller, asks: &Asks, right: &Right) -> Decision {
+    pub fn decide(&self, caller: &Caller, asks: &Asks, right: &Right) -> Decision {
         let decision = self.judge(caller, asks, right).unwrap_or_else(unusable);
         if matches!(decision, Decision::Denied { why: Why::NotAsked, .. }) && !asks.declared {
             // Having tried counts as asking a person. It does not count for the policy: otherwise a second try would
@@ -209,6 +209,11 @@ impl Gate {
                 Decision::Denied { why: Why::AuditUnusable, next }
             }
         }
+    }
+
+    /// Resolves when everything decided so far is on disk.
+    pub fn flush(&self) -> Result<(), Failure> {
+        self.audit.flush()
     }
 
     /// What the decision would be, for a person who looks: nothing is recorded, and nothing counts as tried.

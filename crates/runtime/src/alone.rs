@@ -37,7 +37,8 @@ pub(crate) async fn run_alone(
     let refuse = |error: io::Error| {
         Failure::new(Reason::StartFailed, format!("run {}: {error}", program.file.display()))
     };
-    let prepared = machine.sandbox.prepare(program, &files, StartsBy::Exec)?;
+    let path = process::lasting_path(interpreter).map_err(refuse)?;
+    let prepared = machine.sandbox.prepare(program, &files, StartsBy::Exec(path))?;
     let prepared = prepared.with_own_network(program.confinement.network);
     let identity = if prepared.namespaces.is_some() { Identity::Own } else { Identity::Shared };
     let group = machine.enforcer.group(&program.limits)?;
@@ -56,6 +57,7 @@ pub(crate) async fn run_alone(
         output: Some(writer),
         when_host_dies: WhenHostDies::End,
         entry: Entry::whole(prepared, entrances, limits, HAND_OVER_DESCRIPTOR).map_err(refuse)?,
+        only: Some(path),
     }
     .start()
     .map_err(refuse)?;

@@ -43,7 +43,7 @@ impl Disk {
         }
         self.written = written;
         let mut look = Look { bytes: 0, files: 0 };
-        self.folders.iter().for_each(|folder| look.into_folder(folder));
+        self.folders.iter().for_each(|folder| look.at_folder(folder));
         look.bytes > self.bytes_max || look.files > FILES_MAX
     }
 
@@ -69,7 +69,7 @@ struct Look {
 }
 
 impl Look {
-    fn into_folder(&mut self, folder: &Path) {
+    fn at_folder(&mut self, folder: &Path) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             self.files += 1;
             if self.files > FILES_MAX {
@@ -79,7 +79,7 @@ impl Look {
             let Ok(metadata) = entry.metadata() else { continue };
             self.bytes = self.bytes.saturating_add(metadata.blocks().saturating_mul(512));
             if metadata.is_dir() {
-                self.into_folder(&entry.path());
+                self.at_folder(&entry.path());
             }
         }
     }

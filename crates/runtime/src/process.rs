@@ -1,16 +1,17 @@
 //! Starting and ending processes. The only place that starts any, and it never ends one it did not start.
 
-use crate::sandbox::{self, Entry};
+use crate::sandbox::{self, Entry, Image};
 use command_fds::{CommandFdExt, FdMapping};
 use roost_protocol::{Failure, Reason};
 use rustix::process::{Pid, Signal};
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{CStr, CString, OsString},
     io,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::{Path, PathBuf},
     process::Stdio,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 use tokio::process::{Child, Command};
@@ -32,6 +33,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) when_host_dies: WhenHostDies,
     /// The sandbox it enters before it becomes the program.
     pub(crate) entry: Entry,
+    /// The path as the sandbox knows it, where that lets only this one be executed.
+    pub(crate) only: Option<&'static CStr>,
 }
 
 /// What becomes of a process whose host is gone.
@@ -47,6 +50,7 @@ impl Launch<'_> {
     /// Starts it as the leader of a session of its own; its orphans stay below it.
     pub(crate) fn start(self) -> io::Result<Child> {
         let mut command = plain_command(self.program);
+        let image = self.only.map(|path| self.image(path)).transpose()?;
         command.args(self.arguments).env_clear().envs(self.environment).current_dir(self.working_directory);
         command.stdin(Stdio::null()).kill_on_drop(self.when_host_dies == WhenHostDies::End);
         match self.output {
@@ -63,8 +67,16 @@ impl Launch<'_> {
             .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
             .collect();
         command.as_std_mut().fd_mappings(mappings).map_err(io::Error::other)?;
-        sandbox::before_exec(command.as_std_mut(), first_foreign, self.when_host_dies, self.entry);
+        sandbox::before_exec(command.as_std_mut(), first_foreign, self.when_host_dies, self.entry, image);
         command.spawn()
+    }
+
+    fn image(&self, path: &'static CStr) -> io::Result<Image> {
+        let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::other);
+        let arguments = self.arguments.iter().map(|argument| text(argument.as_bytes()));
+        let arguments = std::iter::once(Ok(path.to_owned())).chain(arguments).collect::<io::Result<_>>()?;
+        let environment = self.environment.iter().map(|(name, value)| text(format!("{name}={value}").as_bytes()));
+        Ok(Image::new(path, arguments, environment.collect::<io::Result<_>>()?))
     }
 }
 
@@ -121,6 +133,20 @@ pub(crate) fn is_binary(path: &Path) -> bool {
     std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
         && magic == *b"\x7fELF"
         && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// The path of a program as text that lives as long as this process. Each path is kept once: there are as many as there
+/// are engines and interpreters.
+pub(crate) fn lasting_path(program: &Path) -> io::Result<&'static CStr> {
+    static KEPT: Mutex<BTreeMap<PathBuf, &'static CStr>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = kept.get(program) {
+        return Ok(text);
+    }
+    let text = CString::new(program.as_os_str().as_bytes()).map_err(io::Error::other)?;
+    let text: &'static CStr = Box::leak(text.into_boxed_c_str());
+    kept.insert(program.to_owned(), text);
+    Ok(text)
 }
 
 /// The program that loads a program's libraries, as its header names it.

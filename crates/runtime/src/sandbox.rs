@@ -14,7 +14,7 @@ mod descriptors; // what a worker hands to its host
 
 pub(crate) use self::{
     descriptors::receive_descriptors,
-    entry::{Entry, before_exec},
+    entry::{Entry, Image, before_exec},
     files::access_to_proc,
     namespaces::Namespaces,
     notices::{Notices, Refused},
@@ -22,13 +22,17 @@ pub(crate) use self::{
 };
 pub use self::kernel::landlock_abi;
 
-use self::{files::SystemPlaces, kernel::Kernel, syscalls::Filters};
+use self::{
+    files::SystemPlaces,
+    kernel::Kernel,
+    syscalls::{Executing, Filters},
+};
 use crate::{
     agent::Program,
     confinement::{Confinement, Layer},
 };
 use roost_protocol::{Enforcement, Failure, Level, NetworkMode, Reason};
-use std::{os::fd::OwnedFd, path::PathBuf, sync::Arc};
+use std::{ffi::CStr, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
 /// How far agents stand behind the host in the queue for a processor.
 pub(crate) const AGENT_NICENESS: i32 = 5;
@@ -54,8 +58,8 @@ pub(crate) struct LanguageFiles {
 pub(crate) enum StartsBy {
     /// Already runs: nothing has to be executed.
     Fork,
-    /// Becomes the engine.
-    Exec,
+    /// Becomes the program at this path.
+    Exec(&'static CStr),
 }
 
 /// What this machine can enforce, found once.
@@ -125,7 +129,11 @@ impl Sandbox {
             None => None,
         };
         let filter = if self.kernel.seccomp {
-            let may_execute = confinement.may_start_programs || starts_by == StartsBy::Exec;
+            let may_execute = match starts_by {
+                _ if confinement.may_start_programs => Executing::Anything,
+                StartsBy::Fork => Executing::Nothing,
+                StartsBy::Exec(path) => Executing::Once(path.as_ptr() as u64),
+            };
             let made = self.filters.get(confinement.network, may_execute);
             Some(made.map_err(|error| failed("the system call filter", &error))?)
         } else {

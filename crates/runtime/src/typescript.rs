@@ -61,7 +61,8 @@ impl TypeScript {
         let engine = self.engine().await?;
         let refuse =
             |what: &str, error: io::Error| Failure::new(Reason::StartFailed, format!("{what}: {error}"));
-        let prepared = machine.sandbox.prepare(program, &self.files(engine, &module), StartsBy::Exec)?;
+        let path = process::lasting_path(&engine.path).map_err(|error| refuse("name the engine", error))?;
+        let prepared = machine.sandbox.prepare(program, &self.files(engine, &module), StartsBy::Exec(path))?;
         let prepared = prepared.with_own_network(program.confinement.network);
         let enforcement = prepared.enforcement.clone();
         let has_outer_process = prepared.namespaces.is_some();
@@ -85,6 +86,7 @@ impl TypeScript {
             output: Some(given.log),
             when_host_dies: WhenHostDies::End,
             entry,
+            only: Some(path),
         };
         let child = launch.start().map_err(|error| refuse(&format!("start {}", engine.label()), error))?;
         let outer = child.id().ok_or_else(|| Failure::plain(Reason::StartFailed))?;

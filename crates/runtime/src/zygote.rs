@@ -94,6 +94,7 @@ impl Zygote {
             // Killed at once it could not end what its workers started.
             when_host_dies: WhenHostDies::CleanUp,
             entry,
+            only: None,
         }
         .start()?;
         // A stream to tokio, for its readiness; messages go through `send` and `receive` only, which keep their

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
     net::IpAddr,
+    os::unix::fs::MetadataExt as _,
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -99,6 +100,50 @@ impl Bench {
             secrets: Vec::new(),
             required: Level::ProcessOnly,
         }
+    }
+}
+
+/// Every process that holds this file open. Seen from outside: inside, a worker is process 1 of its own world.
+fn holders(mark: &Path) -> Vec<u32> {
+    let Ok(wanted) = std::fs::metadata(mark) else { return Vec::new() };
+    let is_it = |entry: std::fs::DirEntry| {
+        std::fs::metadata(entry.path())
+            .is_ok_and(|open| (open.dev(), open.ino()) == (wanted.dev(), wanted.ino()))
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &u32| {
+            std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|open| open.flatten().any(is_it))
+        })
+        .collect()
+}
+
+/// Waits until somebody holds this file open.
+async fn until_held(mark: &Path) -> Vec<u32> {
+    let started = Instant::now();
+    loop {
+        match holders(mark) {
+            pids if !pids.is_empty() => return pids,
+            _ => assert!(started.elapsed() < Duration::from_secs(5), "nobody holds {}", mark.display()),
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Calls the agent, and leaves without an answer once `seen` is there.
+async fn while_it_runs<T>(agent: &dyn Agent, seen: impl Future<Output = T>) -> T {
+    let arguments = Map::new();
+    let performing = agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}" });
+    tokio::select! { _ = performing => panic!("it ended"), seen = seen => seen }
+}
+
+/// Waits until nothing is left of these processes, not even a body that nobody collected.
+async fn all_end(pids: &[u32], within: Duration) {
+    let started = Instant::now();
+    while pids.iter().any(|pid| Path::new("/proc").join(pid.to_string()).exists()) {
+        assert!(started.elapsed() < within, "of {pids:?} something still lives");
+        tokio::task::yield_now().await;
     }
 }
 
@@ -248,62 +293,56 @@ async fn a_fork_bomb_is_held_by_the_limit_and_leaves_nothing() {
     assert!(made < 20, "{made} processes");
 }
 
+/// Leaves its parent, its group and its session, and holds `mark` open.
+const DAEMON: &str = "r, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        mark = open('mark', 'w')\n        os.write(w, b'here')\n        time.sleep(600)\n    os._exit(0)\nanswer = os.read(r, 20).decode()\n";
+
+#[tokio::test]
+async fn a_daemon_ends_with_the_call_that_made_it() {
+    let bench = Bench::new();
+    let agent = bench.agent(&format!("if kwargs: return 'again'\n{DAEMON}return answer"));
+    let arguments = Map::new();
+    let Done::Asked { result, usage } =
+        agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}" }).await
+    else {
+        panic!("it did not start");
+    };
+    assert_eq!((result.unwrap().output.as_str(), usage.stray_processes), ("here", 1));
+    let left = holders(&bench.home.path().join("mark"));
+    all_end(&left, Duration::from_secs(2)).await;
+    assert_eq!(call(&*agent, json!({ "x": 1 })).await.unwrap(), "again");
+}
+
 #[tokio::test]
 async fn a_daemon_does_not_outlive_its_worker() {
     let bench = Bench::new();
-    let agent = bench.agent(
-        "r, w = os.pipe()\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.write(w, str(os.getpid()).encode())\n        time.sleep(600)\n    os._exit(0)\nreturn os.read(r, 20).decode()",
-    );
-    let daemon = call(&*agent, json!({})).await.unwrap();
-    let alive = || Path::new("/proc").join(&daemon).exists();
-    assert!(alive());
-    drop(agent);
-    let started = Instant::now();
-    while alive() {
-        assert!(started.elapsed() < Duration::from_secs(2), "the daemon still lives");
-        tokio::task::yield_now().await;
-    }
+    let agent = bench.agent(&format!("{DAEMON}time.sleep(600)"));
+    let daemon = while_it_runs(&*agent, until_held(&bench.home.path().join("mark"))).await;
+    assert_eq!(daemon.len(), 1, "{daemon:?}");
+    all_end(&daemon, Duration::from_secs(2)).await;
 }
 
 #[tokio::test]
 async fn what_an_agent_forked_ends_with_the_host() {
     let bench = Bench::new();
-    let agent =
-        bench.agent("pid = os.fork()\nif pid == 0:\n    time.sleep(600)\n    os._exit(0)\nreturn str(pid)");
-    let forked = call(&*agent, json!({})).await.unwrap();
-    let alive = || Path::new("/proc").join(&forked).exists();
-    assert!(alive());
+    // Forked between two calls, when nobody looks.
+    let agent = bench.agent(
+        "import threading\ndef later():\n    while not os.path.exists('go'): time.sleep(0.01)\n    if os.fork() == 0:\n        mark = open('mark', 'w')\n        time.sleep(600)\nthreading.Thread(target=later, daemon=True).start()\nreturn 'not yet'",
+    );
+    assert_eq!(call(&*agent, json!({})).await.unwrap(), "not yet");
+    std::fs::write(bench.home.path().join("go"), "").unwrap();
+    let forked = until_held(&bench.home.path().join("mark")).await;
+    assert_eq!(forked.len(), 1, "{forked:?}");
     drop((agent, bench));
-    let started = Instant::now();
-    while alive() {
-        assert!(started.elapsed() < Duration::from_secs(5), "the forked process still lives");
-        tokio::task::yield_now().await;
-    }
+    all_end(&forked, Duration::from_secs(5)).await;
 }
 
 #[tokio::test]
 async fn a_caller_that_leaves_ends_the_call() {
     let bench = Bench::new();
-    let agent = bench.agent("open('started', 'w').write(str(os.getpid()))\ntime.sleep(600)");
-    let mark = bench.home.path().join("started");
-    let pid = {
-        let arguments = Map::new();
-        let performing = agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}" });
-        let started = async {
-            loop {
-                match std::fs::read_to_string(&mark) {
-                    Ok(pid) if !pid.is_empty() => return pid,
-                    _ => tokio::task::yield_now().await,
-                }
-            }
-        };
-        tokio::select! { _ = performing => panic!("it ended"), pid = started => pid }
-    };
-    let left = Instant::now();
-    while Path::new("/proc").join(&pid).exists() {
-        assert!(left.elapsed() < Duration::from_secs(1), "the worker still lives");
-        tokio::task::yield_now().await;
-    }
+    let agent = bench.agent("mark = open('mark', 'w')\ntime.sleep(600)");
+    let worker = while_it_runs(&*agent, until_held(&bench.home.path().join("mark"))).await;
+    assert_eq!(worker.len(), 1, "{worker:?}");
+    all_end(&worker, Duration::from_secs(1)).await;
 }
 
 #[tokio::test]
@@ -355,8 +394,9 @@ async fn agents_reach_the_host_through_the_model_functions() {
 #[tokio::test]
 async fn parallel_calls_of_one_agent_run_side_by_side() {
     let bench = Bench::new();
+    // A number and the world it is a number in: no other process goes by both.
     let agent = bench.agent(
-        "open(f'here-{os.getpid()}', 'w').close()\nwhile len([f for f in os.listdir('.') if f.startswith('here-')]) < 3: time.sleep(0.01)\nreturn 'met'",
+        "me = f'{os.stat(\"/proc/self/ns/pid\").st_ino}-{os.getpid()}'\nopen(f'here-{me}', 'w').close()\nwhile len([f for f in os.listdir('.') if f.startswith('here-')]) < 3: time.sleep(0.01)\nreturn 'met'",
     );
     let results = futures::future::join_all((0..3).map(|_| call(&*agent, json!({})))).await;
     assert!(results.into_iter().all(|result| result.unwrap() == "met"));

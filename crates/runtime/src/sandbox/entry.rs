@@ -6,7 +6,7 @@
 use super::{AGENT_NICENESS, Namespaces, PROXY_PORT, Prepared, descriptors, files, syscalls::Filter};
 use crate::process::WhenHostDies;
 use std::{
-    ffi::CString,
+    ffi::{CStr, CString},
     io,
     os::{
         fd::{AsRawFd as _, OwnedFd, RawFd},
@@ -107,10 +107,10 @@ impl Entry {
 
     /// Files and system calls, in this order: the filter would refuse what the steps before it need.
     fn close_the_doors(&self, proc: Proc) -> io::Result<()> {
-        if let Some(hand_over_on) = self.hand_over_on {
-            if let Some(listener) = self.namespaces.as_ref().filter(|ready| ready.has_proxy).map(listen) {
-                hand_over(hand_over_on, descriptors::PROXY, Some(listener?))?;
-            }
+        if let (Some(hand_over_on), Some(ready)) = (self.hand_over_on, &self.namespaces)
+            && ready.has_proxy
+        {
+            hand_over(hand_over_on, descriptors::PROXY, Some(listen()?))?;
         }
         if self.namespaces.is_some() && self.hand_over_on.is_some() {
             give_up_powers()?;
@@ -132,17 +132,72 @@ impl Entry {
     }
 }
 
+/// A program to become, as the kernel takes it.
+#[derive(Debug)]
+pub(crate) struct Image {
+    /// Outlives every filter that knows its address.
+    path: &'static CStr,
+    arguments: Texts,
+    environment: Texts,
+}
+
+impl Image {
+    pub(crate) fn new(
+        path: &'static CStr,
+        arguments: Vec<CString>,
+        environment: Vec<CString>,
+    ) -> Self {
+        Self { path, arguments: Texts::new(arguments), environment: Texts::new(environment) }
+    }
+
+    /// Becomes the program; comes back only when that does not work.
+    #[expect(unsafe_code, reason = "the standard library would execute a copy of the path at another address")]
+    fn become_it(&self) -> io::Result<()> {
+        // SAFETY: both lists end with null, and all texts outlive the call.
+        unsafe { libc::execve(self.path.as_ptr(), self.arguments.list.as_ptr(), self.environment.list.as_ptr()) };
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Texts and, for the kernel, where they are.
+#[derive(Debug)]
+struct Texts {
+    list: Vec<*const libc::c_char>,
+    _texts: Vec<CString>,
+}
+
+impl Texts {
+    fn new(texts: Vec<CString>) -> Self {
+        let list = texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
+        Self { list, _texts: texts }
+    }
+}
+
+#[expect(unsafe_code, reason = "pointers are not sent between threads by themselves")]
+// SAFETY: the pointers lead to texts that the same value owns and nobody changes.
+unsafe impl Send for Texts {}
+#[expect(unsafe_code, reason = "pointers are not shared between threads by themselves")]
+// SAFETY: as above.
+unsafe impl Sync for Texts {}
+
 /// Makes the process leave the host's session and step back behind it, die with the thread that starts it where that
 /// is wanted, keep its own orphans below itself, inherit no descriptor from `first_foreign` on, whoever left it open
 /// in the host, and enter its sandbox.
 #[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
-pub(crate) fn before_exec(command: &mut Command, first_foreign: u32, when_host_dies: WhenHostDies, entry: Entry) {
+pub(crate) fn before_exec(
+    command: &mut Command,
+    first_foreign: u32,
+    when_host_dies: WhenHostDies,
+    entry: Entry,
+    image: Option<Image>,
+) {
     // SAFETY: the closure only makes system calls: no allocation, no lock, nothing that another thread of the
     // parent could hold at the moment of the fork.
     unsafe {
         command.pre_exec(move || {
             entry.apply(when_host_dies)?;
-            close_from(first_foreign)
+            close_from(first_foreign)?;
+            image.as_ref().map_or(Ok(()), Image::become_it)
         });
     }
 }
@@ -152,6 +207,8 @@ pub(super) fn can_make_namespaces() -> bool {
     const IT_WORKS: i32 = libc::ECANCELED;
     let namespaces = Namespaces {
         flags: libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWNS,
+        // Some systems let everybody make namespaces and nobody use them.
+        binds: vec![("/tmp".into(), "/tmp".into())],
         ..Namespaces::of_zygote(roost_protocol::NetworkMode::None)
     };
     let Ok(ready) = Ready::new(&namespaces) else { return false };
@@ -260,19 +317,19 @@ fn wait_and_end_alike(child: libc::pid_t) -> ! {
 
 #[expect(unsafe_code, reason = "the call has no safe form")]
 fn mount(
-    source: Option<&std::ffi::CStr>,
-    target: &std::ffi::CStr,
-    kind: Option<&std::ffi::CStr>,
+    source: Option<&CStr>,
+    target: &CStr,
+    kind: Option<&CStr>,
     flags: libc::c_ulong,
 ) -> io::Result<()> {
-    let pointer = |text: Option<&std::ffi::CStr>| text.map_or(std::ptr::null(), std::ffi::CStr::as_ptr);
+    let pointer = |text: Option<&CStr>| text.map_or(std::ptr::null(), CStr::as_ptr);
     // SAFETY: every pointer is null or a text that outlives the call.
     check(unsafe { libc::mount(pointer(source), target.as_ptr(), pointer(kind), flags, std::ptr::null()) })
 }
 
 /// A folder of the agent's own in the place of one that all programs share. A machine without that place has nothing
 /// to hide there.
-fn bind(from: &std::ffi::CStr, to: &std::ffi::CStr) -> io::Result<()> {
+fn bind(from: &CStr, to: &CStr) -> io::Result<()> {
     match mount(Some(from), to, None, libc::MS_BIND) {
         Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
         done => done,
@@ -353,7 +410,7 @@ fn install(filter: &Filter) -> io::Result<RawFd> {
 
 /// A listener for the proxy in the new network, whose only device is switched on.
 #[expect(unsafe_code, reason = "the safe forms may allocate")]
-fn listen(_: &Ready) -> io::Result<RawFd> {
+fn listen() -> io::Result<RawFd> {
     const BACKLOG: libc::c_int = 128;
     // SAFETY: plain structures of the documented types, filled before the kernel reads them.
     unsafe {
@@ -407,7 +464,7 @@ fn hand_over(socket: RawFd, kind: u8, descriptor: Option<RawFd>) -> io::Result<(
 }
 
 #[expect(unsafe_code, reason = "the safe forms may allocate")]
-fn write_file(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
+fn write_file(path: &CStr, text: &[u8]) -> io::Result<()> {
     // SAFETY: the path is a text that outlives the call.
     let file = unsafe { libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
     check(file)?;

@@ -116,7 +116,7 @@ pub(super) fn ruleset(
     if confinement.may_start_programs {
         rules = allow_all(rules, &language.programs, run)?;
     }
-    if starts_by == StartsBy::Exec {
+    if matches!(starts_by, StartsBy::Exec(_)) {
         rules = allow_all(rules, &language.always_executable, run)?;
     }
     let descriptor: Option<OwnedFd> = rules.into();

@@ -126,12 +126,26 @@ impl Filter {
     }
 }
 
+/// Which programs may be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Executing {
+    Anything,
+    Nothing,
+    /// Only the program whose path is the text at this address of the host's memory: once it was started, that text
+    /// is no more, and nothing else can be started.
+    Once(u64),
+}
+
 /// Filters made so far: there are few different ones.
 #[derive(Debug, Default)]
-pub(super) struct Filters(Mutex<HashMap<(NetworkMode, bool), Arc<Filter>>>);
+pub(super) struct Filters(Mutex<HashMap<(NetworkMode, Executing), Arc<Filter>>>);
 
 impl Filters {
-    pub(super) fn get(&self, network: NetworkMode, may_execute: bool) -> Result<Arc<Filter>, seccompiler::Error> {
+    pub(super) fn get(
+        &self,
+        network: NetworkMode,
+        may_execute: Executing,
+    ) -> Result<Arc<Filter>, seccompiler::Error> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(filter) = made.get(&(network, may_execute)) {
             return Ok(Arc::clone(filter));
@@ -142,7 +156,7 @@ impl Filters {
     }
 }
 
-fn compile(network: NetworkMode, may_execute: bool) -> Result<BpfProgram, seccompiler::Error> {
+fn compile(network: NetworkMode, may_execute: Executing) -> Result<BpfProgram, seccompiler::Error> {
     let mut rules: Rules = REFUSED.iter().map(|(number, _)| (*number, Vec::new())).collect();
     let namespaces = NAMESPACE_FLAGS.iter().map(|flag| bits(0, *flag as u64, *flag as u64));
     rules.insert(libc::SYS_clone, all_of(namespaces)?);
@@ -150,8 +164,12 @@ fn compile(network: NetworkMode, may_execute: bool) -> Result<BpfProgram, seccom
     // A datagram socket can be sent anywhere from, even when it was made as one of a pair.
     rules.insert(libc::SYS_socketpair, all_of([bits(1, KIND, libc::SOCK_DGRAM as u64)])?);
     rules.insert(libc::SYS_socket, sockets(network)?);
-    if !may_execute {
-        rules.insert(libc::SYS_execve, Vec::new());
+    if may_execute != Executing::Anything {
+        let others = match may_execute {
+            Executing::Once(address) => vec![rule(vec![differs_in_full(0, address)])?],
+            _ => Vec::new(),
+        };
+        rules.insert(libc::SYS_execve, others);
         rules.insert(libc::SYS_execveat, Vec::new());
     }
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Trace(0), architecture())
@@ -226,6 +244,12 @@ fn differs(argument: u8, value: u64) -> Condition {
     condition(argument, SeccompCmpOp::Ne, value)
 }
 
+/// For addresses, of which both halves count.
+fn differs_in_full(argument: u8, value: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, value)
+        .map_err(seccompiler::Error::Backend)
+}
+
 fn bits(argument: u8, mask: u64, value: u64) -> Condition {
     condition(argument, SeccompCmpOp::MaskedEq(mask), value)
 }
@@ -285,7 +309,7 @@ pub(super) fn can_filter() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filters, in_words};
+    use super::{Executing, Filters, in_words};
     use roost_protocol::NetworkMode;
 
     #[test]
@@ -293,7 +317,7 @@ mod tests {
         const INSTRUCTIONS_MAX: usize = 4096;
         let filters = Filters::default();
         for network in [NetworkMode::None, NetworkMode::Hosts, NetworkMode::Any] {
-            for may_execute in [false, true] {
+            for may_execute in [Executing::Nothing, Executing::Anything, Executing::Once(0x7f00_1234_5678)] {
                 let filter = filters.get(network, may_execute).unwrap();
                 assert!(filter.instructions().len() < INSTRUCTIONS_MAX);
                 assert_eq!(filter.bytes().len(), filter.instructions().len() * 8);

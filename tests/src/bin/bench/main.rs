@@ -4,6 +4,9 @@
 //! otherwise.
 #![expect(clippy::print_stdout, reason = "the table is the answer")]
 
+mod gate; // decisions and what files ask for
+mod sandbox; // what confinement costs
+
 use anyhow::{Context as _, Result};
 use roost_host::{Home, Host, HostSettings, NoProgress, Policy, Request, SandboxSettings, Variables};
 use roost_protocol::Limits;
@@ -52,6 +55,19 @@ async fn measure() -> Result<Table> {
     }
     if wanted("hot") {
         hot_reload(&mut table).await?;
+    }
+    if wanted("sandbox") {
+        sandbox::worker_starts(&mut table).await?;
+        sandbox::warm_calls(&mut table).await?;
+    }
+    if wanted("reach") {
+        sandbox::proxied_requests(&mut table).await?;
+    }
+    if wanted("gate") {
+        gate::decisions(&mut table)?;
+    }
+    if wanted("asks") {
+        gate::static_analysis(&mut table)?;
     }
     Ok(table)
 }
@@ -182,7 +198,12 @@ struct Bench {
 
 impl Bench {
     async fn new(agents: usize) -> Result<Self> {
-        let home = tempfile::tempdir()?;
+        Self::confined(agents, SandboxSettings::default()).await
+    }
+
+    async fn confined(agents: usize, sandbox: SandboxSettings) -> Result<Self> {
+        // Not below /tmp, where an agent has a folder of its own.
+        let home = tempfile::tempdir_in(std::env::current_exe()?.parent().context("no folder")?)?;
         write_agents(&home.path().join("agents"), agents)?;
         let settings = HostSettings {
             home: Home::new(home.path().to_owned(), None),
@@ -190,7 +211,7 @@ impl Bench {
             pool: PoolSettings::default(),
             environment: BTreeMap::new(),
             working_directory: home.path().to_owned(),
-            sandbox: SandboxSettings::default(),
+            sandbox,
             policy: Arc::new(Policy::standard(None)),
             variables: Variables::default(),
             limits: Limits::default(),

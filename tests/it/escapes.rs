@@ -1,0 +1,217 @@
+//! Escapes: everything an agent must not do, tried for real on every engine, as root and as an ordinary user. Each is
+//! refused, and stands in the receipt and in the audit log.
+
+mod bait; // what an agent must not reach
+mod expected; // how refusals are called
+mod hygiene; // what one agent sees of another
+mod lasting; // past its end, and past its room
+mod network; // with a way out
+
+use self::{
+    bait::{Bait, DISK_MB},
+    expected::{NEEDS_PERL, NOT_SEEN, NOT_TRIED, SEEN},
+};
+use roost_tests::{Engine, RunningHost, TestHome, User, repository_root};
+use serde_json::{Value, json};
+use std::fs;
+
+/// The name of the agent in the probe files.
+const PROBE: &str = "SandboxProbe";
+
+/// The probes of an engine, in its home.
+struct Probes {
+    user: User,
+    engine: Engine,
+    home: TestHome,
+    file: &'static str,
+}
+
+impl Probes {
+    /// `None`, and said so, when this machine does not have the engine for this user.
+    fn put(user: User, engine: Engine, settings: &str) -> Option<Self> {
+        let home = user.home(engine)?;
+        let (file, source) = match engine {
+            Engine::Python => ("probe_agent.py", "runners/python/probe_agent.py"),
+            Engine::Node | Engine::Deno => ("ProbeAgent.js", "runners/typescript/probe_agent.js"),
+        };
+        home.write(file, fs::read(repository_root().join(source)).unwrap());
+        home.settings(settings);
+        Some(Self { user, engine, home, file })
+    }
+
+    fn stem(&self) -> &str {
+        self.file.split('.').next().unwrap()
+    }
+
+    fn grant(&self, right: &str) {
+        let ran = self.user.roost(&self.home, &["grant", self.file, right]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
+
+    /// What the audit log says was refused to the agent.
+    fn refused_in_audit(&self) -> Vec<String> {
+        let ran = self.user.roost(&self.home, &["audit", "--app", self.file, "--limit", "10000", "--json"]);
+        let rows = ran.json()["rows"].as_array().unwrap().clone();
+        let refused = rows.iter().filter(|row| row["what"] == "refused");
+        refused.filter_map(|row| row["detail"].as_str().map(str::to_owned)).collect()
+    }
+}
+
+/// The names of all probes, from the agent's own parameters.
+fn names(host: &RunningHost) -> Vec<String> {
+    let listing = host.listing();
+    let agent = listing.iter().find(|agent| agent["name"] == PROBE).unwrap();
+    let names = agent["parameters"]["properties"]["probe"]["enum"].as_array().unwrap();
+    names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+/// One probe, in a call of its own: what it says, and the receipt.
+fn attempt(host: &RunningHost, probe: &str, targets: &Value) -> (Value, Value) {
+    let mut outcome = host.call(PROBE, &json!({ "probe": probe, "targets": targets })).json();
+    let said = outcome["output"].as_str().and_then(|text| serde_json::from_str(text).ok());
+    let said = said.unwrap_or_else(|| panic!("{probe}: {outcome}"));
+    (said, outcome["receipt"].take())
+}
+
+/// The descriptions of what was refused.
+fn refused(receipt: &Value) -> Vec<String> {
+    let refusals = receipt["refused"].as_array().unwrap_or_else(|| panic!("no receipt: {receipt}"));
+    refusals.iter().map(|refusal| refusal["what"].as_str().unwrap().to_owned()).collect()
+}
+
+fn mentions(lines: &[String], words: &[&str]) -> bool {
+    lines.iter().any(|line| words.iter().any(|word| line.contains(word)))
+}
+
+/// All probes one by one, first without any grant and then with the one to start programs.
+fn check(engine: Engine, user: User) {
+    let Some(probes) = Probes::put(user, engine, &format!("[limits]\ndisk_mb = {DISK_MB}\n")) else { return };
+    let bait = Bait::lay(&probes.home);
+    user.own(&probes.home);
+    let host = user.up(&probes.home);
+    let targets = bait.targets(&host, probes.stem());
+    let names = names(&host);
+    assert!(names.len() >= 50, "{names:?}");
+    let mut wrong = Vec::new();
+    for with_programs in [false, true] {
+        if with_programs {
+            probes.grant("subprocess");
+        }
+        for name in &names {
+            let (said, receipt) = attempt(&host, name, &targets);
+            wrong.extend(mistakes(&probes, name, with_programs, &said, &receipt));
+        }
+    }
+    let rows = probes.refused_in_audit();
+    for (name, words) in SEEN.iter().filter(|(name, _)| names.iter().any(|one| one == name)) {
+        let is_exempt = NOT_SEEN.iter().any(|one| one.probe == *name && one.engines.contains(&engine));
+        if !is_exempt && !mentions(&rows, words) {
+            wrong.push(format!("{name}: the audit log has no row with {words:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{engine:?} as {user:?}:\n{}", wrong.join("\n"));
+    bait.assert_untouched();
+}
+
+/// What is wrong with the outcome of one probe.
+fn mistakes(probes: &Probes, name: &str, with_programs: bool, said: &Value, receipt: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut object = |what: String| wrong.push(format!("{name} (programs: {with_programs}): {what}"));
+    if said["escaped"] == true {
+        object(format!("escaped: {said}"));
+    }
+    let enforcement = &receipt["enforcement"];
+    if enforcement["level"] != "full" || enforcement["network"] != "none" {
+        object(format!("confined as {enforcement}"));
+    }
+    if let Some(why) = said["skipped"].as_str() {
+        let is_known = NOT_TRIED.contains(&(name, why));
+        let is_for_want_of_a_program = !with_programs && why.starts_with(NEEDS_PERL);
+        if !is_known && !is_for_want_of_a_program {
+            object(format!("not tried: {why}"));
+        }
+        return wrong;
+    }
+    let Some((_, words)) = SEEN.iter().find(|(one, _)| *one == name) else { return wrong };
+    let lines = refused(receipt);
+    let is_exempt = NOT_SEEN.iter().any(|one| {
+        one.probe == name && one.engines.contains(&probes.engine) && (with_programs || !one.only_with_programs)
+    });
+    match (mentions(&lines, words), is_exempt) {
+        (true, true) => object(format!("is seen by now, take it from NOT_SEEN: {lines:?}")),
+        (false, false) => object(format!("the receipt has nothing of {words:?}: {lines:?}; it said {said}")),
+        _ => {}
+    }
+    wrong
+}
+
+#[test]
+fn no_probe_escapes_from_python() {
+    check(Engine::Python, User::Caller);
+}
+
+#[test]
+fn no_probe_escapes_from_python_as_an_ordinary_user() {
+    check(Engine::Python, User::Ordinary);
+}
+
+#[test]
+fn no_probe_escapes_from_node() {
+    check(Engine::Node, User::Caller);
+}
+
+#[test]
+fn no_probe_escapes_from_node_as_an_ordinary_user() {
+    check(Engine::Node, User::Ordinary);
+}
+
+#[test]
+fn no_probe_escapes_from_deno() {
+    check(Engine::Deno, User::Caller);
+}
+
+#[test]
+fn no_probe_escapes_from_deno_as_an_ordinary_user() {
+    check(Engine::Deno, User::Ordinary);
+}
+
+#[test]
+fn what_the_host_keeps_cannot_be_read_or_reached() {
+    for engine in Engine::ALL {
+        let Some(probes) = Probes::put(User::Caller, engine, "") else { continue };
+        let bait = Bait::lay(&probes.home);
+        fs::write(probes.home.root().join(".env"), "KEY=value\n").unwrap();
+        let host = probes.user.up(&probes.home);
+        let targets = json!({ "socket_path": "/nowhere" });
+        // The first call makes the store and the log.
+        attempt(&host, "host_socket_path", &targets);
+        probes.grant("subprocess");
+        let files = bait.files_of_the_host();
+        assert_eq!(files.len(), 6, "{files:?}");
+        for file in files {
+            let place = file.display().to_string();
+            let (said, receipt) = attempt(&host, "host_database", &json!({ "database": place }));
+            assert_eq!(said["escaped"], false, "{engine:?}: {said}");
+            assert!(mentions(&refused(&receipt), &[&place]), "{engine:?} {place}: {receipt}");
+        }
+        let address = format!("127.0.0.1:{}", host.port());
+        let (said, receipt) = attempt(&host, "tcp_connect", &json!({ "tcp_address": address }));
+        assert_eq!(said["escaped"], false, "{engine:?}: {said}");
+        assert!(mentions(&refused(&receipt), &[&address]), "{engine:?}: {receipt}");
+    }
+}
+
+#[test]
+fn pushing_into_a_terminal_is_refused_even_when_terminals_are_granted() {
+    let Some(probes) = Probes::put(User::Caller, Engine::Python, "") else { return };
+    let asked = "# /// script\n# [tool.roost]\n# rights = [\"files:write:/dev\"]\n# ///\n";
+    let source = fs::read_to_string(probes.home.agents().join(probes.file)).unwrap();
+    probes.home.write(probes.file, format!("{asked}{source}"));
+    probes.grant("files:write:/dev");
+    let host = probes.home.up();
+    let (said, receipt) = attempt(&host, "tiocsti", &json!({}));
+    assert_eq!(said["escaped"], false, "{said}");
+    assert!(said["saw"].as_str().unwrap().starts_with("EPERM"), "the filter refuses, not the files: {said}");
+    assert!(mentions(&refused(&receipt), &["terminal"]), "{receipt}");
+    assert!(mentions(&probes.refused_in_audit(), &["terminal"]));
+}
