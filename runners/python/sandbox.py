@@ -14,6 +14,7 @@ import platform
 import socket
 import struct
 
+PR_SET_NAME = 15
 PR_SET_SECUREBITS = 28
 PR_SET_NO_NEW_PRIVS = 38
 PR_GET_TID_ADDRESS = 40
@@ -91,9 +92,10 @@ def fork_into(namespaces):
     return pid
 
 
-def enter(recipe, ruleset, host):
-    """Applies the recipe. `ruleset` is the descriptor of the file rules or None; `host` the socket that takes
-    descriptors. Raises OSError when something cannot be applied: then nothing of the agent may run."""
+def enter(recipe, host):
+    """Applies the recipe. Descriptors go to the host, and come from it, over the socket `host`. Raises OSError when
+    something cannot be applied: then nothing of the agent may run."""
+    ruleset = _receive(host) if recipe["has_rules"] else None
     namespaces = recipe.get("namespaces")
     has_own_proc = False
     if namespaces:
@@ -113,9 +115,11 @@ def enter(recipe, ruleset, host):
         os.close(ruleset)
     if instructions:
         listener = _install(binascii.a2b_base64(instructions))
-        _hand_over(host, NOTICES, listener)
+        # With the end in the same message: the host is woken once.
+        _hand_over(host, NOTICES + DONE, listener)
         os.close(listener)
-    _hand_over(host, DONE)
+    else:
+        _hand_over(host, DONE)
 
 
 def _become(user, group):
@@ -180,6 +184,13 @@ def _install(instructions):
     program = struct.pack("H6xQ", len(instructions) // 8, ctypes.addressof(buffer))
     flags = ctypes.c_ulong(SECCOMP_FILTER_FLAG_NEW_LISTENER)
     return _checked(_syscall(SECCOMP, SECCOMP_SET_MODE_FILTER, flags, program), "seccomp")
+
+
+def _receive(host):
+    _, descriptors, _, _ = socket.recv_fds(host, 1, 1)
+    if len(descriptors) != 1:
+        raise OSError(errno.EPROTO, "no file rules came from the host")
+    return descriptors[0]
 
 
 def _hand_over(host, kind, descriptor=None):

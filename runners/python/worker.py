@@ -38,7 +38,7 @@ def decode(frame):
     return scan(frame.decode())[0]
 
 
-def serve(channel_fd, calls_fd, rules_fd=None):
+def serve(channel_fd, calls_fd):
     """Runs until the host closes the channel; the return value is the exit status of the process."""
     channel = Channel(channel_fd)
     text = channel.receive()
@@ -46,7 +46,7 @@ def serve(channel_fd, calls_fd, rules_fd=None):
         return 0
     start = decode(text)
     try:
-        enter_sandbox(start, calls_fd, rules_fd)
+        enter_sandbox(start, calls_fd)
     except OSError as error:
         # Nothing of the agent was read, and nothing will be.
         message = f"the sandbox could not be applied: {error}"
@@ -73,10 +73,13 @@ def serve(channel_fd, calls_fd, rules_fd=None):
         channel.send(with_what_was_noticed(reply))
 
 
-def enter_sandbox(start, calls_fd, rules_fd):
+def enter_sandbox(start, calls_fd):
     """After the fork and before the agent's code is read."""
-    with socket.socket(fileno=os.dup(calls_fd)) as host:
-        sandbox.enter(start["sandbox"], rules_fd, host)
+    host = socket.socket(fileno=calls_fd)
+    try:
+        sandbox.enter(start["sandbox"], host)
+    finally:
+        host.detach()
 
 
 def settle(start):

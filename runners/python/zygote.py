@@ -4,8 +4,7 @@ Started once per environment, it imports what agents commonly import, then forks
 It runs no agent code, has one thread, holds no secret and no descriptor besides its control socket.
 
 Control socket: one SEQPACKET message per request or event, JSON text.
-  host   {"op": "fork", "namespaces": flags} with three descriptors (channel, host calls, log), and a fourth where
-         there are file rules
+  host   {"op": "fork", "namespaces": flags} with three descriptors (channel, host calls, log)
   zygote {"op": "forked", "pid": n}, or {"op": "fork_failed", "message": s}
   host   {"op": "kill", "pid": n}
   zygote {"op": "exited", "pid": n, "status": wait status}
@@ -113,7 +112,7 @@ class Zygote:
             self.reap()
 
     def serve_one(self):
-        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, 4)
+        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, 3)
         if not message:
             return False
         request = json.loads(message)
@@ -152,7 +151,7 @@ class Zygote:
             set_property = sys.modules["sandbox"].set_property
             set_property(PR_SET_PDEATHSIG, signal.SIGKILL)
             set_property(PR_SET_CHILD_SUBREAPER, 1)
-            channel, calls, log, *rules = descriptors
+            channel, calls, log = descriptors
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.close(log)
@@ -160,7 +159,7 @@ class Zygote:
             os.set_inheritable(calls, False)
             import worker
 
-            status = worker.serve(channel, calls, rules[0] if rules else None)
+            status = worker.serve(channel, calls)
         finally:
             # Never back into the zygote's loop, whatever the agent did.
             os._exit(status)

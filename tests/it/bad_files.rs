@@ -101,9 +101,10 @@ fn typescript_cases() -> Vec<Case> {
             None,
         ),
         ("ExitAgent.ts", b"\nprocess.exit(0);\nexport {};\n".to_vec(), "exit_at_import", Some(2)),
+        // By itself it could not even be killed: signals that a worker sends to itself do nothing.
         (
-            "KilledAgent.ts",
-            b"process.kill(process.pid, 'SIGKILL');\nexport {};\n".to_vec(),
+            "CrashAgent.ts",
+            b"process.kill(process.pid, 'SIGKILL');\nprocess.abort();\nexport {};\n".to_vec(),
             "load_crashed",
             None,
         ),

@@ -142,15 +142,44 @@ fn imported_classes_do_not_become_agents_of_the_importing_file() {
     assert_eq!(home.roost(&["call", "Second"]).text(), "via first");
 }
 
+/// What an agent answers once it was given, one after the other, what its refusals name. Never more than a folder: a
+/// right to all of the home would be one to the records of what was granted.
+#[track_caller]
+fn answer_once_granted(home: &TestHome, file: &str) -> String {
+    const GRANTS_MAX: usize = 4;
+    let path = home.agents().join(file).display().to_string();
+    for _ in 0..=GRANTS_MAX {
+        let outcome = home.json(&["run", &path]);
+        if outcome["error"].is_null() {
+            return outcome["output"].as_str().unwrap().to_owned();
+        }
+        let next = outcome["error"]["next"].as_str().unwrap();
+        let words: Vec<&str> = next.split(' ').collect();
+        assert_eq!(words[..3], ["roost", "grant", file], "{}", outcome["error"]);
+        let place = words[3].rsplit(':').next().unwrap();
+        assert!(!home.root().starts_with(place), "{}", outcome["error"]);
+        let granted = home.roost(&words[1..]);
+        assert_eq!(granted.status, 0, "{next}: {granted:?}");
+    }
+    panic!("{file} was given {GRANTS_MAX} rights and still wants more");
+}
+
 #[test]
 fn files_beside_an_agent_are_found_from_its_own_path() {
     let home = TestHome::new();
     std::fs::write(home.agents().join("words.json"), "{\"a\": \"beside\"}").unwrap();
+    let perform = "return json.load(open(os.path.join(os.path.dirname(__file__), 'words.json')))['a'] + ' ' + os.path.basename(__file__)";
+    home.write("reader_agent.py", python_agent("Reader", perform));
+    assert_eq!(answer_once_granted(&home, "reader_agent.py"), "beside reader_agent.py");
+}
+
+#[test]
+fn a_module_beside_an_agent_is_found_from_its_own_path() {
+    let home = TestHome::new();
     std::fs::write(home.agents().join("plain_module.py"), "VALUE = 'sibling'\n").unwrap();
-    let top = "sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\nimport plain_module\nHERE = os.path.dirname(__file__)";
-    let perform = "return json.load(open(os.path.join(HERE, 'words.json')))['a'] + ' ' + plain_module.VALUE + ' ' + os.path.basename(__file__)";
-    home.write("reader_agent.py", python_file("Reader", top, perform));
-    assert_eq!(home.roost(&["call", "Reader"]).text(), "beside sibling reader_agent.py");
+    let top = "sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\nimport plain_module";
+    home.write("importer_agent.py", python_file("Importer", top, "return plain_module.VALUE"));
+    assert_eq!(answer_once_granted(&home, "importer_agent.py"), "sibling");
 }
 
 #[test]
@@ -236,7 +265,7 @@ fn storage_takes_both_families_of_signatures() {
         s.get_file_properties('notes', 'b.txt')['size'], s.current_memory_path, s.set_memory_context('../../x')])";
     let home = TestHome::new();
     home.write("test_agent.py", python_file("Test", top, perform));
-    let answer: Value = serde_json::from_str(home.roost(&["call", "Test"]).text()).unwrap();
+    let answer: Value = serde_json::from_str(&answer_once_granted(&home, "test_agent.py")).unwrap();
     let names = json!(["a.txt", "b.txt", "c.png"]);
     let expected = json!([
         "two", "two", names, names, true, false, true, null, { "k": { "message": "hi" } }, 3, "memory/anna", false

@@ -43,6 +43,15 @@ impl Probes {
         self.file.split('.').next().unwrap()
     }
 
+    /// Puts the rights it asks for at the top of the file.
+    fn declare(&self, rights: &[&str]) {
+        let mark = if self.engine == Engine::Python { "#" } else { "//" };
+        let source = fs::read_to_string(self.home.agents().join(self.file)).unwrap();
+        let lines = ["/// script", "[tool.roost]", &format!("rights = {rights:?}"), "///"];
+        let block: String = lines.iter().map(|line| format!("{mark} {line}\n")).collect();
+        self.home.write(self.file, format!("{block}{source}"));
+    }
+
     fn grant(&self, right: &str) {
         let ran = self.user.roost(&self.home, &["grant", self.file, right]);
         assert_eq!(ran.status, 0, "{ran:?}");
@@ -204,9 +213,7 @@ fn what_the_host_keeps_cannot_be_read_or_reached() {
 #[test]
 fn pushing_into_a_terminal_is_refused_even_when_terminals_are_granted() {
     let Some(probes) = Probes::put(User::Caller, Engine::Python, "") else { return };
-    let asked = "# /// script\n# [tool.roost]\n# rights = [\"files:write:/dev\"]\n# ///\n";
-    let source = fs::read_to_string(probes.home.agents().join(probes.file)).unwrap();
-    probes.home.write(probes.file, format!("{asked}{source}"));
+    probes.declare(&["files:write:/dev"]);
     probes.grant("files:write:/dev");
     let host = probes.home.up();
     let (said, receipt) = attempt(&host, "tiocsti", &json!({}));

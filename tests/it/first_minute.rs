@@ -14,9 +14,12 @@ fn replace(value: &mut Value, home: &str) {
         Value::Object(object) => {
             for (key, inner) in object {
                 match key.as_str() {
-                    "pid" | "duration_us" | "cpu_us" | "peak_memory_kb" if inner.is_u64() => {
+                    "pid" | "duration_us" | "cpu_us" | "peak_memory_kb" | "landlock_abi"
+                        if inner.is_u64() =>
+                    {
                         *inner = json!("[number]")
                     }
+                    "call" if inner.as_str().is_some_and(is_call_id) => *inner = json!("[call]"),
                     "digest" if inner.as_str().is_some_and(|text| text.len() == 64) => {
                         *inner = json!("[digest]")
                     }
@@ -30,6 +33,12 @@ fn replace(value: &mut Value, home: &str) {
         Value::String(text) => *text = text.replace(home, "[home]"),
         _ => {}
     }
+}
+
+/// Looks like `c0198a1b2c3d-4e5f-0`.
+fn is_call_id(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    text.starts_with('c') && parts.len() == 3 && text[1..].chars().all(|c| c == '-' || c.is_ascii_hexdigit())
 }
 
 #[test]
@@ -185,11 +194,23 @@ fn an_outcome_has_this_shape() {
         "a": "1"
       },
       "receipt": {
+        "call": "[call]",
         "enforcement": {
-          "level": "process-only",
+          "level": "full",
+          "landlock_abi": "[number]",
+          "seccomp": true,
+          "namespaces": [
+            "user",
+            "pid",
+            "ipc",
+            "mount",
+            "network"
+          ],
+          "network": "none",
           "enforced": "[names]",
           "missing": "[names]"
         },
+        "rights": [],
         "limits": {
           "wall_seconds": 120,
           "load_seconds": 20,
@@ -198,7 +219,8 @@ fn an_outcome_has_this_shape() {
           "processes": 128,
           "open_files": 256,
           "output_mb": 8,
-          "result_mb": 16
+          "result_mb": 16,
+          "disk_mb": 512
         },
         "environment": [
           "AGENTS_PATH",
@@ -208,7 +230,9 @@ fn an_outcome_has_this_shape() {
           "PATH",
           "RAPP_HOME",
           "ROOST_HOME",
-          "SOUL_PATH"
+          "SOUL_PATH",
+          "TMPDIR",
+          "XDG_CACHE_HOME"
         ],
         "digest": "[digest]",
         "serving": "current",
@@ -219,7 +243,10 @@ fn an_outcome_has_this_shape() {
         },
         "duration_us": "[number]",
         "cpu_us": "[number]",
-        "peak_memory_kb": "[number]"
+        "peak_memory_kb": "[number]",
+        "traffic": [],
+        "refused": [],
+        "stray_processes": 0
       }
     }
     "#);
@@ -430,7 +457,9 @@ fn the_doctor_says_what_is_there_and_what_is_missing() {
     let document = ran.json();
     assert_eq!(document["ok"], true);
     let findings = document["findings"].as_array().unwrap();
-    for wanted in ["home", "kernel", "limits", "python", "uv", "environments", "typescript"] {
+    for wanted in
+        ["home", "kernel", "sandbox", "python", "uv", "environments", "typescript", "self-test", "records"]
+    {
         let finding = findings.iter().find(|finding| finding["name"] == wanted).unwrap();
         assert!(finding["detail"].is_string());
         assert!(["ok", "limited", "missing"].contains(&finding["state"].as_str().unwrap()));

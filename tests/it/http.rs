@@ -1,35 +1,51 @@
 //! HTTP: who may ask, what is answered, and what becomes of processes when somebody leaves.
 
 use roost_tests::{
-    RunningHost, TestHome, descendants, is_alive, python_agent, typescript_agent, until, until_some,
+    RunningHost, TestHome, descendants, holders, is_alive, python_agent, typescript_agent, until, until_some,
 };
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-/// Writes its process id and waits for longer than any test.
-const WAITS: &str = "open(kwargs['mark'], 'w').write(str(os.getpid()))\ntime.sleep(600)";
-const TYPESCRIPT_WAITS: &str = "writeFileSync(String(kwargs.mark), String(process.pid));\nawait new Promise(() => setInterval(() => {}, 1000));";
+/// Holds its mark open and waits for longer than any test.
+const WAITS: &str = "mark = open(kwargs['mark'], 'w')\ntime.sleep(600)";
+const TYPESCRIPT_WAITS: &str =
+    "openSync(String(kwargs.mark), 'w');\nawait new Promise(() => setInterval(() => {}, 1000));";
+
+/// Both of them: name, file and source.
+fn waiting_agents() -> [(&'static str, &'static str, String); 2] {
+    let top = "import { openSync } from 'node:fs';";
+    [
+        ("Wait", "wait_agent.py", python_agent("Wait", WAITS)),
+        ("WaitTs", "WaitTsAgent.ts", typescript_agent("WaitTs", top, TYPESCRIPT_WAITS)),
+    ]
+}
 
 fn host_with_agents(home: &TestHome) -> RunningHost {
     home.write("echo_agent.py", python_agent("Echo", "return json.dumps(kwargs)"));
-    home.write("wait_agent.py", python_agent("Wait", WAITS));
-    home.write(
-        "WaitTsAgent.ts",
-        typescript_agent("WaitTs", "import { writeFileSync } from 'node:fs';", TYPESCRIPT_WAITS),
-    );
+    for (_, file, source) in waiting_agents() {
+        home.write(file, source);
+    }
     home.write("broken_agent.py", "x = (\n");
     home.write("mark_agent.py", python_agent("Mark", "open(kwargs['mark'], 'w').write('ran')\nreturn ''"));
     home.up()
 }
 
-/// The process id an agent wrote.
+/// A place where the agent of this file may write.
+fn mark_of(home: &TestHome, file: &str, name: &str) -> PathBuf {
+    home.own_folder(file.split('.').next().unwrap()).join(name)
+}
+
+/// The one process that holds the mark of an agent.
 #[track_caller]
 fn marked(mark: &Path) -> u32 {
-    until_some("the agent runs", || fs::read_to_string(mark).ok()?.parse().ok())
+    let pids = until_some("the agent runs", || Some(holders(mark)).filter(|pids| !pids.is_empty()));
+    assert_eq!(pids.len(), 1, "{pids:?}");
+    pids[0]
 }
 
 /// Starts a call and leaves it unanswered.
@@ -105,7 +121,7 @@ fn what_cannot_be_answered_is_refused_in_one_shape() {
 fn pages_from_elsewhere_may_not_call_and_nothing_runs() {
     let home = TestHome::new();
     let host = host_with_agents(&home);
-    let mark = home.outside().join("mark");
+    let mark = mark_of(&home, "mark_agent.py", "mark");
     let body = json!({ "arguments": { "mark": mark } }).to_string();
     let own = format!("http://127.0.0.1:{}", host.port());
     for (header, value, reason) in [
@@ -155,8 +171,8 @@ fn a_body_of_a_hundred_megabytes_is_refused() {
 fn a_client_that_leaves_ends_the_worker() {
     let home = TestHome::new();
     let host = host_with_agents(&home);
-    for agent in ["Wait", "WaitTs"] {
-        let mark = home.outside().join(agent);
+    for (agent, file, _) in waiting_agents() {
+        let mark = mark_of(&home, file, "mark");
         let stream = start_call(&host, agent, &mark);
         let pid = marked(&mark);
         assert!(is_alive(pid));
@@ -240,10 +256,10 @@ fn a_port_in_use_is_said_so() {
 fn busy_host(home: &TestHome) -> (RunningHost, Vec<u32>, Vec<std::net::TcpStream>) {
     let host = host_with_agents(home);
     assert_eq!(host.output("Echo", &json!({})), "{}");
-    let (streams, mut pids): (Vec<_>, Vec<_>) = ["Wait", "WaitTs"]
+    let (streams, mut pids): (Vec<_>, Vec<_>) = waiting_agents()
         .iter()
-        .map(|agent| {
-            let mark = home.outside().join(agent);
+        .map(|(agent, file, _)| {
+            let mark = mark_of(home, file, "mark");
             let stream = start_call(&host, agent, &mark);
             (stream, marked(&mark))
         })
@@ -274,15 +290,9 @@ fn a_host_that_is_killed_leaves_no_worker_behind() {
 #[test]
 fn a_command_that_is_killed_leaves_no_worker_behind() {
     let home = TestHome::new();
-    for (file, source) in [
-        ("wait_agent.py", python_agent("Wait", WAITS)),
-        (
-            "WaitTsAgent.ts",
-            typescript_agent("WaitTs", "import { writeFileSync } from 'node:fs';", TYPESCRIPT_WAITS),
-        ),
-    ] {
+    for (_, file, source) in waiting_agents() {
         let path = home.write(file, source).display().to_string();
-        let mark = home.outside().join(file);
+        let mark = mark_of(&home, file, "mark");
         let mut running = home.command(&["run", &path, &format!("mark={}", mark.display())]).spawn().unwrap();
         let pid = marked(&mark);
         let below = descendants(running.id());
@@ -299,13 +309,14 @@ fn calls_of_one_agent_run_side_by_side_and_others_are_not_held_up() {
     let host = host_with_agents(&home);
     let streams: Vec<_> = (0..4)
         .map(|number| {
-            let mark = home.outside().join(format!("wait-{number}"));
+            let mark = mark_of(&home, "wait_agent.py", &format!("wait-{number}"));
             let stream = start_call(&host, "Wait", &mark);
             (stream, marked(&mark))
         })
         .collect();
     let pids: Vec<u32> = streams.iter().map(|(_, pid)| *pid).collect();
     assert!(pids.iter().all(|pid| is_alive(*pid)));
+    assert_eq!(pids.iter().collect::<BTreeSet<_>>().len(), 4, "{pids:?}");
     let outcome: Value = host.call("Echo", &json!({})).json();
     assert_eq!(outcome["output"], "{}");
 }

@@ -86,6 +86,12 @@ impl TestHome {
         self.root().join("agents")
     }
 
+    /// A folder that belongs to the agent file of this stem: besides its temporary files, what it may write by itself.
+    #[must_use]
+    pub fn own_folder(&self, stem: &str) -> PathBuf {
+        self.root().join(".brainstem_data").join(stem)
+    }
+
     /// Writes an agent file in place and says where it is.
     pub fn write(&self, file_name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         write(&self.agents().join(file_name), content.as_ref())

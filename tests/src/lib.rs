@@ -10,6 +10,7 @@ mod http; // one request, one answer
 mod waiting; // until something holds, or a deadline passes
 mod engines; // Python, Node and Deno
 mod users; // root and others
+mod shell; // lines that were printed to be pasted
 mod web_server; // what agents may or may not reach
 mod shared_memory; // what they may not attach
 mod processes; // who is alive
@@ -22,9 +23,10 @@ pub use self::{
     home::TestHome,
     host::RunningHost,
     http::{Answer, Client},
-    processes::{descendants, is_alive},
+    processes::{descendants, holders, is_alive},
     program::{Ran, find_on_path, repository_root},
     shared_memory::SharedMemory,
+    shell::in_shell,
     sources::{python_agent, python_file, typescript_agent},
     users::User,
     waiting::{PATIENCE, until, until_some},

@@ -1,6 +1,6 @@
 //! Who is alive, as the kernel says.
 
-use std::fs;
+use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
 /// True while the process exists and has not ended; one that waits to be reaped counts as ended.
 #[must_use]
@@ -11,11 +11,7 @@ pub fn is_alive(pid: u32) -> bool {
 /// All living processes below this one.
 #[must_use]
 pub fn descendants(pid: u32) -> Vec<u32> {
-    let all: Vec<(u32, u32)> = fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    let all: Vec<(u32, u32)> = everybody()
         .filter_map(|pid| {
             let (state, parent) = state_and_parent(pid)?;
             (state != 'Z').then_some((pid, parent))
@@ -30,6 +26,24 @@ pub fn descendants(pid: u32) -> Vec<u32> {
         }
     }
     found
+}
+
+/// Every process that holds this file open. How a worker is found from outside: inside it is process 1 of its own
+/// world, whatever number it has in ours.
+#[must_use]
+pub fn holders(file: &Path) -> Vec<u32> {
+    let Ok(wanted) = fs::metadata(file) else { return Vec::new() };
+    let is_it = |open: fs::DirEntry| {
+        fs::metadata(open.path()).is_ok_and(|open| (open.dev(), open.ino()) == (wanted.dev(), wanted.ino()))
+    };
+    let holds =
+        |pid: &u32| fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|open| open.flatten().any(is_it));
+    everybody().filter(holds).collect()
+}
+
+fn everybody() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 fn state_and_parent(pid: u32) -> Option<(char, u32)> {

@@ -47,6 +47,9 @@ pub struct Recipe {
     /// The system call filter, as base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
+    /// Whether file rules come as a descriptor on the host-call socket.
+    #[serde(default)]
+    pub has_rules: bool,
     /// What Landlock allows below the worker's own `/proc`.
     #[serde(default)]
     pub proc_access: u64,

@@ -21,7 +21,6 @@ use crate::{
 use roost_protocol::{Dependencies, Failure, NamespaceRecipe, NetworkMode, Reason, Recipe};
 use std::{
     collections::HashMap,
-    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -62,16 +61,23 @@ impl Python {
     /// Forks a worker that waits for its first frame, by which it enters its sandbox.
     pub(crate) async fn start(&self, program: &Program, machine: &Machine) -> Result<Started, Failure> {
         let (path, version, has_packages) = self.interpreter_for(&program.dependencies).await?;
-        let prepared = machine.sandbox.prepare(program, &self.files(&path), StartsBy::Fork)?;
         let network = program.confinement.network;
         let zygote = self.zygote(&path, has_packages, network, &machine.sandbox)?;
         let (ends, given) = connection::connect()
             .map_err(|error| Failure::new(Reason::StartFailed, format!("connect a worker: {error}")))?;
-        let namespaces = prepared.namespaces.as_ref().map_or(0, |namespaces| namespaces.flags);
+        let namespaces = machine.sandbox.namespaces(&program.confinement).map_or(0, |all| all.flags);
+        let descriptors = [given.channel, given.calls, given.log];
+        // The host prepares the sandbox while the zygote forks.
+        let forking = zygote.fork(&descriptors, namespaces);
+        let preparing = async { machine.sandbox.prepare(program, &self.files(&path), StartsBy::Fork) };
+        let (forked, prepared) = tokio::join!(forking, preparing);
+        let (forked, prepared) = (forked?, prepared?);
         let recipe = recipe(&prepared);
-        let descriptors: Vec<OwnedFd> =
-            [given.channel, given.calls, given.log].into_iter().chain(prepared.ruleset).collect();
-        let forked = zygote.fork(&descriptors, namespaces).await?;
+        if let Some(ruleset) = &prepared.ruleset {
+            sandbox::hand_to_worker(&ends.calls, ruleset).map_err(|error| {
+                Failure::new(Reason::SandboxFailed, format!("hand over the file rules: {error}"))
+            })?;
+        }
         let identity = if namespaces == 0 { Identity::Shared } else { Identity::Own };
         let group = machine.enforcer.group(&program.limits)?;
         if let Some(group) = &group {
@@ -178,6 +184,7 @@ fn recipe(prepared: &Prepared) -> Recipe {
             has_proxy: namespaces.has_proxy,
         }),
         filter: prepared.filter.as_ref().map(|filter| STANDARD.encode(filter.bytes())),
+        has_rules: prepared.ruleset.is_some(),
         proc_access: sandbox::access_to_proc(),
         proxy_port: sandbox::PROXY_PORT,
     }

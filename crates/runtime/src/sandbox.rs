@@ -7,13 +7,14 @@
 mod kernel; // what this kernel can
 mod files; // Landlock: which files
 mod syscalls; // seccomp: which system calls
+mod filter; // and the instructions that say so
 mod notices; // what the filter refused
 mod namespaces; // network, processes, identity
 mod entry; // between fork and exec
 mod descriptors; // what a worker hands to its host
 
 pub(crate) use self::{
-    descriptors::receive_descriptors,
+    descriptors::{hand_to_worker, receive_descriptors},
     entry::{Entry, Image, before_exec},
     files::access_to_proc,
     namespaces::Namespaces,
@@ -104,6 +105,11 @@ impl Sandbox {
         self.kernel.namespaces
     }
 
+    /// The namespaces a worker is made in.
+    pub(crate) fn namespaces(&self, confinement: &Confinement) -> Option<Namespaces> {
+        self.kernel.namespaces.then(|| Namespaces::of_worker(confinement))
+    }
+
     /// What a worker with this network would be told to enforce, before it exists.
     pub(crate) fn enforcement(&self, network: NetworkMode) -> Enforcement {
         self.kernel.enforcement(network)
@@ -134,12 +140,11 @@ impl Sandbox {
                 StartsBy::Fork => Executing::Nothing,
                 StartsBy::Exec(path) => Executing::Once(path.as_ptr() as u64),
             };
-            let made = self.filters.get(confinement.network, may_execute);
-            Some(made.map_err(|error| failed("the system call filter", &error))?)
+            Some(self.filters.get(confinement.network, may_execute))
         } else {
             None
         };
-        let namespaces = self.kernel.namespaces.then(|| Namespaces::of_worker(confinement));
+        let namespaces = self.namespaces(confinement);
         let enforcement = self.kernel.enforcement(confinement.network);
         Ok(Prepared { ruleset, filter, namespaces, enforcement })
     }

@@ -109,7 +109,7 @@ fn the_probes_daemon_is_counted_and_gone() {
             let number = said["pid"].as_u64().filter(|pid| *pid > 0).unwrap_or_else(|| panic!("{said}"));
             assert!(receipt["stray_processes"].as_u64().unwrap() >= 1, "{engine:?}: {receipt}");
             let worker = receipt["worker"]["pid"].as_u64().unwrap();
-            until("the daemon is gone", || !is_in_namespace_of(worker, number));
+            until(&format!("{engine:?} as {user:?}: the daemon is gone"), || !is_in_namespace_of(worker, number));
         }
     }
 }
@@ -122,6 +122,8 @@ fn is_in_namespace_of(worker: u64, number: u64) -> bool {
     pids.filter(|pid| namespace(pid).as_ref() == Some(&wanted)).any(|pid| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let own = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        // One that waits to be collected has ended.
+        let own = own.filter(|_| !status.contains("State:\tZ"));
         own.is_some_and(|own| own.split_whitespace().last() == Some(number.to_string().as_str()))
     })
 }
@@ -148,7 +150,7 @@ fn fill(engine: Engine, user: User) {
         assert!(most <= ROOM_MB + OVERSHOOT_MB, "{engine:?} as {user:?}: {most} MB at once, {ROOM_MB} are allowed");
         call.join().unwrap()
     });
-    assert_eq!(call["error"]["reason"], "disk_limit", "{engine:?} as {user:?}: {}", call["output"]);
+    assert_eq!(call["error"]["reason"], "disk_limit", "{engine:?} as {user:?}: {call}");
     assert!(call["error"]["next"].as_str().unwrap().contains("disk_mb"), "{call}");
     until("what it left fits again", || megabytes(&probes.home.root().join("cache/scratch")) <= ROOM_MB);
     let again = host.call(PROBE, &json!({ "probe": "random_state" })).json();

@@ -1,7 +1,7 @@
 //! What a worker hands to its host while it enters its sandbox: descriptors, each with a byte that says what it is.
 
 use std::{
-    io::{self, IoSliceMut},
+    io::{self, IoSlice, IoSliceMut},
     mem::MaybeUninit,
     os::{
         fd::{AsFd as _, BorrowedFd, OwnedFd},
@@ -9,7 +9,10 @@ use std::{
     },
     time::Duration,
 };
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg,
+    sendmsg,
+};
 use tokio::io::Interest;
 
 /// Longer than any worker needs to enter its sandbox on a busy machine.
@@ -29,6 +32,18 @@ pub(crate) const NOTICES: u8 = b'n';
 pub(crate) const PROXY: u8 = b'p';
 /// Nothing more comes.
 pub(crate) const DONE: u8 = b'.';
+
+/// Gives a descriptor to a worker, which expects it before it enters its sandbox.
+pub(crate) fn hand_to_worker(socket: &UnixStream, descriptor: &OwnedFd) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor.as_fd()];
+    if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::Error::other("no room for a descriptor"));
+    }
+    sendmsg(socket, &[IoSlice::new(b"r")], &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
 
 /// Receives until the worker says that it is done, which it does before it reads the agent.
 pub(crate) async fn receive_descriptors(socket: &UnixStream) -> io::Result<HandedOver> {

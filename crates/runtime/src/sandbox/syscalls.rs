@@ -5,17 +5,12 @@
 //! that no agent needs, or opens sockets of a kind the policy does not give. Each refusal is answered by the host,
 //! which so learns of it.
 
+use super::filter::{self, Check, Instruction, When};
 use roost_protocol::{NetworkMode, Right};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, sock_filter,
-};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError},
 };
-
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Calls that are always refused, and what they do.
 const REFUSED: &[(i64, &str)] = &[
@@ -90,7 +85,7 @@ const NAMESPACE_FLAGS: &[libc::c_int] = &[
 ];
 
 /// Bits of a socket's type that are its kind, the others being flags.
-const KIND: u64 = 0xf;
+const KIND: u32 = 0xf;
 
 /// A kind of socket from before there was a family for packets.
 const OLD_PACKET_KIND: libc::c_int = 10;
@@ -105,24 +100,17 @@ const TYPING: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
 /// A filter ready to be installed.
 #[derive(Debug)]
 pub(crate) struct Filter {
-    instructions: BpfProgram,
+    instructions: Vec<Instruction>,
 }
 
 impl Filter {
-    pub(super) fn instructions(&self) -> &[sock_filter] {
+    pub(super) fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
     /// As the kernel takes them.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let bytes = |one: &sock_filter| {
-            let mut bytes = [0; 8];
-            bytes[..2].copy_from_slice(&one.code.to_ne_bytes());
-            (bytes[2], bytes[3]) = (one.jt, one.jf);
-            bytes[4..].copy_from_slice(&one.k.to_ne_bytes());
-            bytes
-        };
-        self.instructions.iter().flat_map(bytes).collect()
+        self.instructions.iter().flat_map(Instruction::bytes).collect()
     }
 }
 
@@ -141,126 +129,62 @@ pub(super) enum Executing {
 pub(super) struct Filters(Mutex<HashMap<(NetworkMode, Executing), Arc<Filter>>>);
 
 impl Filters {
-    pub(super) fn get(
-        &self,
-        network: NetworkMode,
-        may_execute: Executing,
-    ) -> Result<Arc<Filter>, seccompiler::Error> {
+    pub(super) fn get(&self, network: NetworkMode, may_execute: Executing) -> Arc<Filter> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(filter) = made.get(&(network, may_execute)) {
-            return Ok(Arc::clone(filter));
-        }
-        let filter = Arc::new(Filter { instructions: compile(network, may_execute)? });
-        made.insert((network, may_execute), Arc::clone(&filter));
-        Ok(filter)
+        let filter = made
+            .entry((network, may_execute))
+            .or_insert_with(|| Arc::new(Filter { instructions: compile(network, may_execute) }));
+        Arc::clone(filter)
     }
 }
 
-fn compile(network: NetworkMode, may_execute: Executing) -> Result<BpfProgram, seccompiler::Error> {
-    let mut rules: Rules = REFUSED.iter().map(|(number, _)| (*number, Vec::new())).collect();
-    let namespaces = NAMESPACE_FLAGS.iter().map(|flag| bits(0, *flag as u64, *flag as u64));
-    rules.insert(libc::SYS_clone, all_of(namespaces)?);
-    rules.insert(libc::SYS_ioctl, all_of(TYPING.iter().map(|command| equals(1, *command)))?);
+fn compile(network: NetworkMode, may_execute: Executing) -> Vec<Instruction> {
+    let mut rules: BTreeMap<u32, When> =
+        REFUSED.iter().map(|(number, _)| (*number as u32, When::Always)).collect();
+    let mut refuse = |number: libc::c_long, when| drop(rules.insert(number as u32, when));
+    let namespaces = NAMESPACE_FLAGS.iter().map(|flag| vec![Check::has_bits(0, *flag as u32, *flag as u32)]);
+    refuse(libc::SYS_clone, When::Any(namespaces.collect()));
+    refuse(libc::SYS_ioctl, When::Any(TYPING.iter().map(|command| vec![Check::equals(1, *command as u32)]).collect()));
     // A datagram socket can be sent anywhere from, even when it was made as one of a pair.
-    rules.insert(libc::SYS_socketpair, all_of([bits(1, KIND, libc::SOCK_DGRAM as u64)])?);
-    rules.insert(libc::SYS_socket, sockets(network)?);
-    if may_execute != Executing::Anything {
-        let others = match may_execute {
-            Executing::Once(address) => vec![rule(vec![differs_in_full(0, address)])?],
-            _ => Vec::new(),
-        };
-        rules.insert(libc::SYS_execve, others);
-        rules.insert(libc::SYS_execveat, Vec::new());
+    refuse(libc::SYS_socketpair, When::Any(vec![vec![Check::has_bits(1, KIND, libc::SOCK_DGRAM as u32)]]));
+    refuse(libc::SYS_socket, sockets(network));
+    match may_execute {
+        Executing::Anything => {}
+        Executing::Nothing => {
+            refuse(libc::SYS_execve, When::Always);
+            refuse(libc::SYS_execveat, When::Always);
+        }
+        Executing::Once(address) => {
+            let (low, high) = (address as u32, (address >> 32) as u32);
+            let other = vec![vec![Check::differs(0, low)], vec![Check::differs_above(0, high)]];
+            refuse(libc::SYS_execve, When::Any(other));
+            refuse(libc::SYS_execveat, When::Always);
+        }
     }
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Trace(0), architecture())
-        .map_err(seccompiler::Error::Backend)?;
-    let program: BpfProgram = filter.try_into().map_err(seccompiler::Error::Backend)?;
-    Ok(unknown_numbers().into_iter().chain(program.into_iter().map(notify_instead_of_trace)).collect())
+    filter::assemble(&rules)
 }
 
-/// Which sockets are refused; no rule at all means every one of them.
-fn sockets(network: NetworkMode) -> Result<Vec<SeccompRule>, seccompiler::Error> {
-    let (inet, inet6, netlink) = (libc::AF_INET as u64, libc::AF_INET6 as u64, libc::AF_NETLINK as u64);
-    let kind = |kind: libc::c_int| bits(1, KIND, kind as u64);
+/// Which sockets are refused.
+fn sockets(network: NetworkMode) -> When {
+    let (inet, inet6) = (libc::AF_INET as u32, libc::AF_INET6 as u32);
+    let netlink = libc::AF_NETLINK as u32;
+    let kind = |kind: libc::c_int| Check::has_bits(1, KIND, kind as u32);
     let mut refused = Vec::new();
     match network {
-        NetworkMode::None => {}
+        NetworkMode::None => return When::Always,
         NetworkMode::Hosts => {
-            refused.push(vec![differs(0, inet), differs(0, inet6)]);
+            refused.push(vec![Check::differs(0, inet), Check::differs(0, inet6)]);
             refused.push(vec![kind(libc::SOCK_DGRAM)]);
             refused.extend(UNUSUAL_KINDS.map(|unusual| vec![kind(unusual)]));
         }
         NetworkMode::Any => {
-            refused.push(vec![differs(0, inet), differs(0, inet6), differs(0, netlink)]);
+            refused.push(vec![Check::differs(0, inet), Check::differs(0, inet6), Check::differs(0, netlink)]);
             // The list of own addresses, which the resolver reads; nothing else of netlink.
-            refused.push(vec![equals(0, netlink), differs(2, 0)]);
-            refused.extend(UNUSUAL_KINDS.map(|unusual| vec![kind(unusual), differs(0, netlink)]));
+            refused.push(vec![Check::equals(0, netlink), Check::differs(2, 0)]);
+            refused.extend(UNUSUAL_KINDS.map(|unusual| vec![kind(unusual), Check::differs(0, netlink)]));
         }
     }
-    refused.into_iter().map(rule).collect()
-}
-
-/// Numbers of an older way to make calls on this architecture, and the one call whose flags a filter cannot see: the
-/// C library then uses the call whose flags it can.
-fn unknown_numbers() -> [sock_filter; 4] {
-    const OLD_NUMBERS: u32 = 0x4000_0000;
-    let code = |parts: [u32; 3]| u16::try_from(parts.iter().sum::<u32>()).unwrap_or_default();
-    let jump = |how: u32| code([libc::BPF_JMP, how, libc::BPF_K]);
-    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
-    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or_default();
-    [
-        sock_filter { code: code([libc::BPF_LD, libc::BPF_W, libc::BPF_ABS]), jt: 0, jf: 0, k: 0 },
-        sock_filter { code: jump(libc::BPF_JGE), jt: 1, jf: 0, k: OLD_NUMBERS },
-        sock_filter { code: jump(libc::BPF_JEQ), jt: 0, jf: 1, k: clone3 },
-        sock_filter { code: code([libc::BPF_RET, libc::BPF_K, 0]), jt: 0, jf: 0, k: unknown },
-    ]
-}
-
-/// The library knows no filter that asks a supervisor; its form for tracers differs by one number.
-fn notify_instead_of_trace(mut instruction: sock_filter) -> sock_filter {
-    let is_return = u32::from(instruction.code) == libc::BPF_RET | libc::BPF_K;
-    if is_return && instruction.k == libc::SECCOMP_RET_TRACE {
-        instruction.k = libc::SECCOMP_RET_USER_NOTIF;
-    }
-    instruction
-}
-
-fn architecture() -> TargetArch {
-    if cfg!(target_arch = "aarch64") { TargetArch::aarch64 } else { TargetArch::x86_64 }
-}
-
-type Condition = Result<SeccompCondition, seccompiler::Error>;
-
-fn condition(argument: u8, operation: SeccompCmpOp, value: u64) -> Condition {
-    // The kernel reads only the lower half of these arguments.
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value).map_err(seccompiler::Error::Backend)
-}
-
-fn equals(argument: u8, value: u64) -> Condition {
-    condition(argument, SeccompCmpOp::Eq, value)
-}
-
-fn differs(argument: u8, value: u64) -> Condition {
-    condition(argument, SeccompCmpOp::Ne, value)
-}
-
-/// For addresses, of which both halves count.
-fn differs_in_full(argument: u8, value: u64) -> Condition {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, value)
-        .map_err(seccompiler::Error::Backend)
-}
-
-fn bits(argument: u8, mask: u64, value: u64) -> Condition {
-    condition(argument, SeccompCmpOp::MaskedEq(mask), value)
-}
-
-fn rule(conditions: Vec<Condition>) -> Result<SeccompRule, seccompiler::Error> {
-    let conditions = conditions.into_iter().collect::<Result<_, _>>()?;
-    SeccompRule::new(conditions).map_err(seccompiler::Error::Backend)
-}
-
-fn all_of(conditions: impl IntoIterator<Item = Condition>) -> Result<Vec<SeccompRule>, seccompiler::Error> {
-    conditions.into_iter().map(|condition| rule(vec![condition])).collect()
+    When::Any(refused)
 }
 
 /// What a refused call was about, and the right that would have allowed it.
@@ -283,7 +207,7 @@ pub(crate) const UNIX_SOCKET: &str = "open a Unix socket";
 
 #[expect(clippy::cast_possible_truncation, reason = "the kernel reads only the lower half")]
 fn socket_in_words(arguments: [u64; 6]) -> (String, Option<Right>) {
-    let (family, kind) = (arguments[0] as i32, (arguments[1] & KIND) as i32);
+    let (family, kind) = (arguments[0] as i32, (arguments[1] & u64::from(KIND)) as i32);
     let is_internet = family == libc::AF_INET || family == libc::AF_INET6;
     let what = match (family, kind) {
         (libc::AF_UNIX, _) => UNIX_SOCKET,
@@ -310,21 +234,80 @@ pub(super) fn can_filter() -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Executing, Filters, in_words};
+    use crate::sandbox::filter::tests::run;
     use roost_protocol::NetworkMode;
 
+    /// Whether the filter asks the host about this call.
+    fn refuses(network: NetworkMode, may_execute: Executing, number: i64, arguments: [u64; 6]) -> bool {
+        let filter = Filters::default().get(network, may_execute);
+        match run(filter.instructions(), number as u32, arguments) {
+            libc::SECCOMP_RET_USER_NOTIF => true,
+            libc::SECCOMP_RET_ALLOW => false,
+            other => panic!("call {number} has the answer {other:x}"),
+        }
+    }
+
     #[test]
-    fn every_mode_compiles_to_a_filter_the_kernel_can_take() {
-        const INSTRUCTIONS_MAX: usize = 4096;
-        let filters = Filters::default();
+    fn what_is_on_the_list_is_refused_in_every_mode_and_ordinary_calls_are_not() {
         for network in [NetworkMode::None, NetworkMode::Hosts, NetworkMode::Any] {
-            for may_execute in [Executing::Nothing, Executing::Anything, Executing::Once(0x7f00_1234_5678)] {
-                let filter = filters.get(network, may_execute).unwrap();
-                assert!(filter.instructions().len() < INSTRUCTIONS_MAX);
-                assert_eq!(filter.bytes().len(), filter.instructions().len() * 8);
-                let asks = filter.instructions().iter().any(|one| one.k == libc::SECCOMP_RET_USER_NOTIF);
-                assert!(asks, "nothing would be refused");
+            for (number, words) in super::REFUSED {
+                assert!(refuses(network, Executing::Anything, *number, [0; 6]), "{words}");
+            }
+            for number in [libc::SYS_read, libc::SYS_openat, libc::SYS_clone, libc::SYS_ioctl, libc::SYS_mmap] {
+                assert!(!refuses(network, Executing::Nothing, number, [0; 6]), "{number}");
             }
         }
+    }
+
+    #[test]
+    fn sockets_are_refused_by_what_the_network_mode_gives() {
+        let socket = |network, family: i32, kind: i32, protocol: u64| {
+            refuses(network, Executing::Nothing, libc::SYS_socket, [family as u64, kind as u64, protocol, 0, 0, 0])
+        };
+        let (none, hosts, any) = (NetworkMode::None, NetworkMode::Hosts, NetworkMode::Any);
+        let stream = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+        for (family, kind, protocol, refused) in [
+            (libc::AF_INET, stream, 0, [true, false, false]),
+            (libc::AF_INET6, stream, 0, [true, false, false]),
+            (libc::AF_INET, libc::SOCK_DGRAM, 0, [true, true, false]),
+            (libc::AF_INET, libc::SOCK_RAW, 1, [true, true, true]),
+            (libc::AF_UNIX, stream, 0, [true, true, true]),
+            (libc::AF_PACKET, libc::SOCK_DGRAM, 0, [true, true, true]),
+            (libc::AF_NETLINK, libc::SOCK_RAW, 0, [true, true, false]),
+            (libc::AF_NETLINK, libc::SOCK_RAW, 9, [true, true, true]),
+            (libc::AF_VSOCK, stream, 0, [true, true, true]),
+        ] {
+            let seen = [none, hosts, any].map(|network| socket(network, family, kind, protocol));
+            assert_eq!(seen, refused, "family {family}, kind {kind}, protocol {protocol}");
+        }
+    }
+
+    #[test]
+    fn a_program_can_be_executed_only_from_the_one_address() {
+        let address = 0x7f12_3456_789a;
+        let executes = |at: u64| {
+            !refuses(NetworkMode::None, Executing::Once(address), libc::SYS_execve, [at, 0, 0, 0, 0, 0])
+        };
+        assert!(executes(address));
+        for other in [0, address + 1, address & 0xffff_ffff, address ^ (1 << 40), u64::MAX] {
+            assert!(!executes(other), "{other:x}");
+        }
+        assert!(refuses(NetworkMode::None, Executing::Once(address), libc::SYS_execveat, [0; 6]));
+        assert!(refuses(NetworkMode::None, Executing::Nothing, libc::SYS_execve, [address, 0, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn namespaces_terminals_and_datagram_pairs_are_refused_by_their_arguments() {
+        let refused = |number, arguments| refuses(NetworkMode::Any, Executing::Anything, number, arguments);
+        for flag in super::NAMESPACE_FLAGS {
+            assert!(refused(libc::SYS_clone, [*flag as u64 | 17, 0, 0, 0, 0, 0]), "{flag:x}");
+        }
+        assert!(!refused(libc::SYS_clone, [0x003d_0f00, 0, 0, 0, 0, 0]), "a thread");
+        assert!(refused(libc::SYS_ioctl, [0, libc::TIOCSTI, 0, 0, 0, 0]));
+        assert!(refused(libc::SYS_ioctl, [0, libc::TIOCSTI | 1 << 32, 0, 0, 0, 0]), "the kernel reads the lower half");
+        assert!(!refused(libc::SYS_ioctl, [0, libc::TCGETS, 0, 0, 0, 0]));
+        assert!(refused(libc::SYS_socketpair, [1, libc::SOCK_DGRAM as u64 | 0x80000, 0, 0, 0, 0]));
+        assert!(!refused(libc::SYS_socketpair, [1, libc::SOCK_STREAM as u64, 0, 0, 0, 0]));
     }
 
     #[test]
