@@ -154,7 +154,7 @@ fn answer_once_granted(home: &TestHome, file: &str) -> String {
             return outcome["output"].as_str().unwrap().to_owned();
         }
         let next = outcome["error"]["next"].as_str().unwrap();
-        let words: Vec<&str> = next.split(' ').collect();
+        let words: Vec<&str> = next.split(' ').map(|word| word.trim_matches('\'')).collect();
         assert_eq!(words[..3], ["roost", "grant", file], "{}", outcome["error"]);
         let place = words[3].rsplit(':').next().unwrap();
         assert!(!home.root().starts_with(place), "{}", outcome["error"]);

@@ -184,6 +184,54 @@ fn no_probe_escapes_from_deno_as_an_ordinary_user() {
     check(Engine::Deno, User::Ordinary);
 }
 
+/// Probes that need no more than an open door: each gets through where there is no sandbox.
+const THROUGH_OPEN_DOORS: &[&str] = &[
+    "ssh_folder",
+    "host_database",
+    "other_agent_folder",
+    "symlink_out",
+    "hard_link_out",
+    "rename_in",
+    "write_outside",
+    "write_home",
+    "host_environ",
+    "kill_host",
+    "proc_others",
+    "host_socket_path",
+    "host_socket_abstract",
+    "datagram_socketpair",
+    "udp_send",
+    "tcp_connect",
+    "ip_literal",
+    "dropped_binary",
+    "memfd_exec",
+    "shared_memory",
+];
+
+#[test]
+fn without_a_sandbox_the_same_probes_get_through() {
+    let settings = "[sandbox]\nrequire = \"process-only\"\nleave_out = [\"landlock\", \"seccomp\", \"namespaces\"]\n";
+    for (engine, user) in Engine::ALL.into_iter().flat_map(|engine| User::ALL.map(|user| (engine, user))) {
+        let Some(probes) = Probes::put(user, engine, settings) else { continue };
+        let bait = Bait::lay(&probes.home);
+        user.own(&probes.home);
+        probes.grant("subprocess");
+        let host = user.up(&probes.home);
+        let targets = bait.targets(&host, probes.stem());
+        let mut held = Vec::new();
+        for probe in THROUGH_OPEN_DOORS {
+            let (said, receipt) = attempt(&host, probe, &targets);
+            assert_eq!(receipt["enforcement"]["level"], "process-only", "{receipt}");
+            if said["escaped"] != true {
+                held.push(said.to_string());
+            }
+        }
+        // Deno has doors of its own.
+        let is_bait_real = held.is_empty() || (engine == Engine::Deno && held.len() < THROUGH_OPEN_DOORS.len());
+        assert!(is_bait_real, "{engine:?} as {user:?}: no proof that a sandbox holds these:\n{}", held.join("\n"));
+    }
+}
+
 #[test]
 fn what_the_host_keeps_cannot_be_read_or_reached() {
     for engine in Engine::ALL {

@@ -182,10 +182,9 @@ fn an_agent_in_a_listing_has_this_shape() {
 #[test]
 fn an_outcome_has_this_shape() {
     let home = TestHome::new();
-    let path = home.write("echo_agent.py", python_agent("Echo", "return json.dumps({'data_slush': kwargs})"));
-    let path = path.display().to_string();
-    let ran = stable(home.json(&["run", &path, "a=1"]), &home);
-    let called = stable(home.json(&["call", "Echo", "a=1"]), &home);
+    home.write("echo_agent.py", python_agent("Echo", "return json.dumps({'data_slush': kwargs})"));
+    let ran = stable(home.json(&["run", "agents/echo_agent.py", "a=1"]), &home);
+    let mut called = stable(home.json(&["call", "Echo", "a=1"]), &home);
     insta::assert_json_snapshot!(called, @r#"
     {
       "agent": "Echo",
@@ -250,10 +249,9 @@ fn an_outcome_has_this_shape() {
       }
     }
     "#);
-    let mut expected = called;
     // The process that described the file for `run` also answers.
-    expected["receipt"]["worker"]["reused"] = json!(true);
-    assert_eq!(ran, expected);
+    called["receipt"]["worker"]["reused"] = json!(true);
+    assert_eq!(ran, called);
 }
 
 #[test]

@@ -204,6 +204,26 @@ fn the_command_line_uses_the_running_host() {
 }
 
 #[test]
+fn what_the_running_host_refused_can_be_granted_from_a_command_line() {
+    let home = TestHome::new();
+    let place = home.outside().join("kept");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("note"), "here").unwrap();
+    home.write("read_agent.py", python_agent("Read", "return open(kwargs['file']).read()"));
+    let host = home.up();
+    let arguments = json!({ "file": place.join("note") });
+    let refused = host.call("Read", &arguments).json();
+    let next = "roost grant read_agent.py 'files:read:~/kept'";
+    assert_eq!(
+        (&refused["error"]["reason"], &refused["error"]["next"]),
+        (&json!("right_missing"), &json!(next))
+    );
+    let granted = home.roost(&["grant", "read_agent.py", "files:read:~/kept"]);
+    assert_eq!(granted.status, 0, "{granted:?}");
+    assert_eq!(host.output("Read", &arguments), "here");
+}
+
+#[test]
 fn a_record_of_a_host_that_died_is_no_obstacle() {
     let home = TestHome::new();
     home.write("echo_agent.py", python_agent("Echo", "return 'here'"));

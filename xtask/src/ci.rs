@@ -14,12 +14,16 @@ use std::{
 /// Where the tests of the Python runner are.
 const PYTHON_TESTS: &str = "runners/python/tests";
 
+/// Where the tests of the TypeScript runner are.
+const TYPESCRIPT_TESTS: &str = "runners/typescript/tests";
+
 /// The steps, cheapest first.
 const STEPS: &[Step] = &[
     Step { name: "fmt", run: fmt },
     Step { name: "tidy", run: tidy_checks },
     Step { name: "clippy", run: clippy },
     Step { name: "python", run: python },
+    Step { name: "typescript", run: typescript },
     Step { name: "test", run: test },
     Step { name: "docs", run: docs },
     Step { name: "deny", run: deny },
@@ -90,6 +94,25 @@ fn python(root: &Path) -> Result<Ended> {
     }
     // Without -B the run would leave bytecode beside the sources that the runtime embeds.
     check(root, "python3", &["-B", "-m", "unittest", "discover", "-s", PYTHON_TESTS])
+}
+
+fn typescript(root: &Path) -> Result<Ended> {
+    let is_there = |program| {
+        let mut probe = command(root, program, &["--version"]);
+        probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    };
+    if let Some(missing) = ["node", "openssl"].into_iter().find(|program| !is_there(program)) {
+        return Ok(Ended::Skipped(format!("{missing} was not found, so the TypeScript runner was not tested")));
+    }
+    let entries = std::fs::read_dir(root.join(TYPESCRIPT_TESTS)).context("read the tests of the TypeScript runner")?;
+    let files: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.path().display().to_string())
+        .filter(|path| path.ends_with(".test.mjs"))
+        .collect();
+    let arguments: Vec<&str> = std::iter::once("--test").chain(files.iter().map(String::as_str)).collect();
+    let mut command = command(root, "node", &arguments);
+    finish(command.stdout(Stdio::null()))
 }
 
 fn test(root: &Path) -> Result<Ended> {

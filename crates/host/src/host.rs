@@ -183,7 +183,7 @@ impl Inner {
 
     /// Who an app is and what it asks for: an agent by name, a file of the agents folder, or a file elsewhere.
     pub(crate) async fn standing(&self, app: &str) -> Result<Standing, Failure> {
-        let file = if self.knowledge.folder.path().join(app).is_file() {
+        let file = if !app.contains('/') && self.knowledge.folder.path().join(app).is_file() {
             self.knowledge.folder.read(app)?
         } else if app.contains('/') || Path::new(app).is_file() {
             AgentFile::read(Path::new(app))?

@@ -193,13 +193,16 @@ impl Knowledge {
 
     async fn describe(&self, file: &AgentFile) -> Described {
         let folder = self.folder.path().to_owned();
-        let described = async {
+        let described: Result<_, Failure> = async {
             let _permit = self.load_permits.acquire().await;
             let runnable = self.workshop.prepare(Source::from(file), folder).await?;
             let loaded = runnable.agent.describe(Afterwards::Stop).await;
-            loaded.map_err(|failed| self.workshop.refused_to_load(failed, &runnable))
-        };
-        match described.await {
+            let loaded = loaded.map_err(|failed| self.workshop.refused_to_load(failed, &runnable))?;
+            self.workshop.record_refusals(&loaded, &runnable);
+            Ok(loaded)
+        }
+        .await;
+        match described {
             Ok(loaded) => Described::Loaded(checked(loaded)),
             Err(failure) => Described::Failed(failure),
         }

@@ -11,7 +11,7 @@ use crate::{
 };
 use roost_apps::{AgentFile, PythonSource};
 use roost_protocol::{Asks, Dependencies, Digest, Failure, HostPort, HostTraffic, Language, Limits, Right};
-use roost_runtime::{Agent, LoadFailed, Program, PythonVersion, Runtime};
+use roost_runtime::{Agent, LoadFailed, Loaded, Program, PythonVersion, Runtime};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -228,6 +228,12 @@ impl Workshop {
         let user_home = self.settings.surface.user_home.as_deref();
         let refused = runnable.standing.explain(&self.gate, failed.refused, user_home);
         because_of(failed.failure, &refused)
+    }
+
+    /// Records what a file that loaded was refused meanwhile; its first call says so too.
+    pub(crate) fn record_refusals(&self, loaded: &Loaded, runnable: &Runnable) {
+        let user_home = self.settings.surface.user_home.as_deref();
+        drop(runnable.standing.explain(&self.gate, loaded.refused.clone(), user_home));
     }
 
     /// Who a file is to the gate, without preparing to run it.

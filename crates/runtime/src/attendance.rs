@@ -73,6 +73,11 @@ impl Attendance {
         self.take_report(tried).1
     }
 
+    /// Lets the next look see these again.
+    pub(crate) fn put_back(&self, refused: &[Refusal]) {
+        refused.iter().for_each(|refusal| self.refused.note(refusal.clone()));
+    }
+
     /// What went through the proxy since the last look, and what was refused.
     pub(crate) fn take_report(&self, tried: &[Tried]) -> (Vec<HostTraffic>, Vec<Refusal>) {
         let report = self.proxy.get().map(Proxy::take_report).unwrap_or_default();

@@ -208,6 +208,8 @@ impl Worker {
                     return Err(Failure::new(Reason::SandboxFailed, message).into());
                 }
                 let refused = self.attendance.take_refused(&noticed.refused);
+                // What was refused while loading explains what the first call gives.
+                self.attendance.put_back(&refused);
                 Ok((self, Loaded { agents, failures, refused }))
             }
             Ok(FromWorker::Failed { failure, noticed }) => failed(&self, failure, &noticed.refused),

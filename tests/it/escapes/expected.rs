@@ -3,6 +3,9 @@
 use roost_tests::Engine;
 
 /// Words of `refused[].what`, by probe; one of them has to stand there.
+///
+/// Not here: what meets nothing in a namespace of its own (other processes, shared memory), what no file or identity of
+/// its own allows (devices to make, users to become), and what a worker starts with.
 pub(super) const SEEN: &[(&str, &[&str])] = &[
     ("ssh_folder", &["/.ssh"]),
     ("host_database", &["/roost.db"]),
@@ -16,6 +19,7 @@ pub(super) const SEEN: &[(&str, &[&str])] = &[
     ("core_pattern", &["change /proc/sys/kernel/core_pattern"]),
     ("devices", &["read /dev/"]),
     ("fill_disk", &["disk"]),
+    ("daemon", &["left behind"]),
     ("host_environ", &["look into process"]),
     ("host_memory", &["look into process"]),
     ("process_vm_readv", &["read the memory of a process"]),
@@ -103,6 +107,12 @@ pub(super) const NOT_SEEN: &[NotSeen] = &[
         engines: TYPESCRIPT,
         only_with_programs: false,
         why: "a program looks for a process that does not exist in the worker's namespace",
+    },
+    NotSeen {
+        probe: "daemon",
+        engines: &Engine::ALL,
+        only_with_programs: false,
+        why: "it was allowed to start; the receipt counts it as a stray process, the audit log has no row",
     },
     NotSeen {
         probe: "fill_disk",

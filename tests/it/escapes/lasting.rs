@@ -12,8 +12,7 @@ use std::{
 };
 
 /// Leaves a process that holds the file open, and then ends or waits.
-const PYTHON: &str = "marker = os.path.join(os.path.dirname(kwargs['place']), 'held')
-if os.fork() == 0:
+const PYTHON: &str = "if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         with open(kwargs['place'], 'w') as held:
@@ -139,7 +138,7 @@ fn fill(engine: Engine, user: User) {
     let Some(probes) = Probes::put(user, engine, &format!("[limits]\ndisk_mb = {ROOM_MB}\n")) else { return };
     user.own(&probes.home);
     let host = user.up(&probes.home);
-    let targets = json!({ "limit_megabytes": ROOM_MB, "megabytes": OVERSHOOT_MB * 8 });
+    let targets = json!({ "limit_megabytes": ROOM_MB, "megabytes": OVERSHOOT_MB * 4 });
     let call = thread::scope(|scope| {
         let call = scope.spawn(|| host.call(PROBE, &json!({ "probe": "fill_disk", "targets": targets })).json());
         let mut most = 0;

