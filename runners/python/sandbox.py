@@ -106,7 +106,7 @@ def enter(recipe, host):
         if namespaces["has_proxy"]:
             with _listener(recipe["proxy_port"]) as listener:
                 _hand_over(host, PROXY, listener.fileno())
-        _give_up_powers()
+    _give_up_powers()
     instructions = recipe.get("filter")
     if ruleset is not None or instructions:
         set_property(PR_SET_NO_NEW_PRIVS, 1)
@@ -161,8 +161,10 @@ def _listener(port):
 
 
 def _give_up_powers():
-    """Powers over its own namespaces, which the process has from making them."""
-    set_property(PR_SET_SECUREBITS, ROOT_IS_NOBODY)
+    """Powers over its own namespaces, which the process has from making them, and those of root. A process without
+    powers may not say so, and need not."""
+    if _prctl(PR_SET_SECUREBITS, ROOT_IS_NOBODY, 0, 0, 0) != 0 and ctypes.get_errno() != errno.EPERM:
+        _checked(-1, "prctl")
     header = struct.pack("Ii", CAPABILITY_VERSION_3, 0)
     _checked(_syscall(CAPSET, header, bytes(24)), "capset")
 

@@ -186,6 +186,12 @@ def _write(path, *_):
         _state.note("write", path)
 
 
+def _make_folder(path, *_):
+    # One that is there already is found, not made.
+    if not os.path.isdir(path):
+        _write(path)
+
+
 def _open(path, mode, flags):
     if isinstance(mode, str):
         is_writing = not set("wxa+").isdisjoint(mode)
@@ -255,7 +261,7 @@ _EVENTS = {
     "open": _open,
     "os.listdir": _read,
     "os.scandir": _read,
-    "os.mkdir": _write,
+    "os.mkdir": _make_folder,
     "os.rmdir": _write,
     "os.remove": _write,
     "os.truncate": _write,

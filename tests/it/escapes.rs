@@ -11,7 +11,9 @@ use self::{
     bait::{Bait, DISK_MB},
     expected::{NEEDS_PERL, NOT_SEEN, NOT_TRIED, SEEN},
 };
-use roost_tests::{Engine, RunningHost, TestHome, User, repository_root};
+use roost_tests::{
+    Engine, RunningHost, TestHome, User, find_on_path, python_file, repository_root, typescript_agent,
+};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -94,6 +96,9 @@ fn mentions(lines: &[String], words: &[&str]) -> bool {
 
 /// All probes one by one, first without any grant and then with the one to start programs.
 fn check(engine: Engine, user: User) {
+    if find_on_path("perl").is_none() {
+        return eprintln!("skipped: no Perl, which makes shared memory, and system calls for Node and Deno");
+    }
     let Some(probes) = Probes::put(user, engine, &format!("[limits]\ndisk_mb = {DISK_MB}\n")) else { return };
     let bait = Bait::lay(&probes.home);
     user.own(&probes.home);
@@ -144,7 +149,9 @@ fn mistakes(probes: &Probes, name: &str, with_programs: bool, said: &Value, rece
     let Some((_, words)) = SEEN.iter().find(|(one, _)| *one == name) else { return wrong };
     let lines = refused(receipt);
     let is_exempt = NOT_SEEN.iter().any(|one| {
-        one.probe == name && one.engines.contains(&probes.engine) && (with_programs || !one.only_with_programs)
+        one.probe == name
+            && one.engines.contains(&probes.engine)
+            && (with_programs || !one.only_with_programs)
     });
     match (mentions(&lines, words), is_exempt) {
         (true, true) => object(format!("is seen by now, take it from NOT_SEEN: {lines:?}")),
@@ -194,7 +201,6 @@ const THROUGH_OPEN_DOORS: &[&str] = &[
     "rename_in",
     "write_outside",
     "write_home",
-    "host_environ",
     "kill_host",
     "proc_others",
     "host_socket_path",
@@ -210,7 +216,8 @@ const THROUGH_OPEN_DOORS: &[&str] = &[
 
 #[test]
 fn without_a_sandbox_the_same_probes_get_through() {
-    let settings = "[sandbox]\nrequire = \"process-only\"\nleave_out = [\"landlock\", \"seccomp\", \"namespaces\"]\n";
+    let settings =
+        "[sandbox]\nrequire = \"process-only\"\nleave_out = [\"landlock\", \"seccomp\", \"namespaces\"]\n";
     for (engine, user) in Engine::ALL.into_iter().flat_map(|engine| User::ALL.map(|user| (engine, user))) {
         let Some(probes) = Probes::put(user, engine, settings) else { continue };
         let bait = Bait::lay(&probes.home);
@@ -226,9 +233,65 @@ fn without_a_sandbox_the_same_probes_get_through() {
                 held.push(said.to_string());
             }
         }
-        // Deno has doors of its own.
-        let is_bait_real = held.is_empty() || (engine == Engine::Deno && held.len() < THROUGH_OPEN_DOORS.len());
-        assert!(is_bait_real, "{engine:?} as {user:?}: no proof that a sandbox holds these:\n{}", held.join("\n"));
+        // Deno has doors of its own, so that what stands behind them is met by the programs it starts.
+        if engine != Engine::Deno {
+            assert!(
+                held.is_empty(),
+                "{engine:?} as {user:?}: no proof that a sandbox holds these:\n{}",
+                held.join("\n")
+            );
+        }
+    }
+}
+
+/// What a program tries in place of the agent: it says `through` and what of everything that works.
+const PROGRAM: &str = r#"
+cd "$1"
+for file in .ssh/id_ed25519 secret.txt movable.txt ../home/roost.db ../home/.brainstem_data/other_agent/note.txt; do
+  cat "$file" >/dev/null 2>&1 && echo "through read $file"
+  ln -s "$1/$file" "$TMPDIR/link" && cat "$TMPDIR/link" >/dev/null 2>&1 && echo "through link $file"
+  ln "$file" "$TMPDIR/hard" 2>/dev/null && echo "through hard link $file"
+  rm -f "$TMPDIR/link" "$TMPDIR/hard"
+done
+mv movable.txt "$TMPDIR/moved" 2>/dev/null && echo "through move"
+(echo made > new.txt) 2>/dev/null && echo "through write"
+kill -0 "$2" 2>/dev/null && [ ! -e "/proc/$2" ] && echo "through signal"
+cat "/proc/$2/environ" >/dev/null 2>&1 && echo "through environ"
+cp /bin/true "$TMPDIR/true" && "$TMPDIR/true" 2>/dev/null && echo "through dropped"
+echo ended
+"#;
+
+/// An agent that does nothing but start that program.
+fn starter(home: &TestHome, engine: Engine) -> &'static str {
+    let python = "return subprocess.run(['sh', '-c', kwargs['script'], 'sh', kwargs['place'], kwargs['host']], \
+        capture_output=True, text=True).stdout";
+    let typescript = "const given = ['-c', kwargs.script, 'sh', kwargs.place, kwargs.host].map(String);\n\
+        return String(spawnSync('sh', given).stdout);";
+    if engine == Engine::Python {
+        home.write("starter_agent.py", python_file("Starter", "import subprocess", python));
+        return "starter_agent.py";
+    }
+    let top = "import { spawnSync } from 'node:child_process';";
+    home.write("starter_agent.ts", typescript_agent("Starter", top, typescript));
+    "starter_agent.ts"
+}
+
+#[test]
+fn programs_that_an_agent_starts_are_held_like_itself() {
+    for (engine, user) in Engine::ALL.into_iter().flat_map(|engine| User::ALL.map(|user| (engine, user))) {
+        let Some(home) = user.home(engine) else { continue };
+        let bait = Bait::lay(&home);
+        let file = starter(&home, engine);
+        user.own(&home);
+        let granted = user.roost(&home, &["grant", file, "subprocess"]);
+        assert_eq!(granted.status, 0, "{granted:?}");
+        let host = user.up(&home);
+        let place = home.outside().display().to_string();
+        let arguments = json!({ "script": PROGRAM, "place": place, "host": host.pid().to_string() });
+        let outcome = host.call("Starter", &arguments).json();
+        assert_eq!(outcome["output"], "ended\n", "{engine:?} as {user:?}: {outcome}");
+        assert_eq!(outcome["receipt"]["enforcement"]["level"], "full", "{outcome}");
+        bait.assert_untouched();
     }
 }
 
@@ -255,6 +318,67 @@ fn what_the_host_keeps_cannot_be_read_or_reached() {
         let (said, receipt) = attempt(&host, "tcp_connect", &json!({ "tcp_address": address }));
         assert_eq!(said["escaped"], false, "{engine:?}: {said}");
         assert!(mentions(&refused(&receipt), &[&address]), "{engine:?}: {receipt}");
+    }
+}
+
+#[test]
+fn a_refusal_in_the_home_of_the_host_names_no_grant_that_opens_it() {
+    for engine in Engine::ALL {
+        let Some(probes) = Probes::put(User::Caller, engine, "") else { continue };
+        let bait = Bait::lay(&probes.home);
+        let host = probes.user.up(&probes.home);
+        attempt(&host, "random_state", &json!({}));
+        for file in bait.files_of_the_host() {
+            let (_, receipt) = attempt(&host, "host_database", &json!({ "database": file }));
+            // A person who pastes what is named must not give away the store of grants.
+            let named = receipt["refused"].to_string();
+            assert!(!named.contains("roost grant"), "{engine:?} {}: {named}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_grant_of_a_place_around_the_home_does_not_open_what_the_host_keeps() {
+    for engine in Engine::ALL {
+        let Some(probes) = Probes::put(User::Caller, engine, "") else { continue };
+        let bait = Bait::lay(&probes.home);
+        let around = format!("files:write:{}", probes.home.root().parent().unwrap().display());
+        let home = format!("files:write:{}", probes.home.root().display());
+        probes.declare(&[&around, &home, "subprocess"]);
+        for right in [&around, &home] {
+            // Whether a person may give it at all is another matter.
+            eprintln!("{:?}", probes.user.roost(&probes.home, &["grant", probes.file, right]));
+        }
+        probes.grant("subprocess");
+        let host = probes.user.up(&probes.home);
+        attempt(&host, "random_state", &json!({}));
+        for name in ["grants.json", "audit/audit-000001.jsonl", "audit/head.json"] {
+            let file = probes.home.root().join(name);
+            let before = fs::read(&file).unwrap();
+            let (said, _) = attempt(&host, "host_database", &json!({ "database": file }));
+            assert_eq!(said["escaped"], false, "{engine:?}: {said}");
+            let (said, _) = attempt(&host, "rename_in", &json!({ "movable_file": file }));
+            assert_eq!(said["escaped"], false, "{engine:?}: {said}");
+            assert!(fs::read(&file).unwrap().starts_with(&before), "{engine:?}: {name} was changed");
+        }
+        drop(bait);
+    }
+}
+
+/// So often that a notice which comes a moment late is late at least once.
+const REPEATED: usize = 100;
+
+#[test]
+fn what_the_filter_refused_is_in_the_receipt_of_that_call_and_not_of_the_next() {
+    for engine in [Engine::Python, Engine::Node] {
+        let Some(probes) = Probes::put(User::Caller, engine, "") else { continue };
+        let host = probes.user.up(&probes.home);
+        for _ in 0..REPEATED {
+            let (_, receipt) = attempt(&host, "udp_send", &json!({}));
+            assert_eq!(refused(&receipt), ["send datagrams (UDP, DNS)"], "{engine:?}");
+            let (_, receipt) = attempt(&host, "random_state", &json!({}));
+            assert_eq!(refused(&receipt), Vec::<String>::new(), "{engine:?}");
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Reach: agents that know nothing of a proxy reach the one computer they were granted, and no other. What goes there
 //! is counted; a secret goes there without the agent ever seeing it.
 
-use roost_tests::{Engine, Ran, RunningHost, TestHome, User, WebServer, find_on_path, python_file, typescript_agent};
+use roost_tests::{
+    Engine, Ran, RunningHost, TestHome, User, WebServer, find_on_path, python_file, typescript_agent,
+};
 use serde_json::{Value, json};
 
 /// The value of the secret, which only the server may see.
@@ -28,7 +30,13 @@ fn done(ran: &Ran) {
 fn declaring(engine: Engine, rights: &[String], source: &str) -> String {
     let mark = if engine == Engine::Python { "#" } else { "//" };
     let packages = if source.contains("import requests") { "[\"requests\"]" } else { "[]" };
-    let lines = ["/// script", &format!("dependencies = {packages}"), "[tool.roost]", &format!("rights = {rights:?}"), "///"];
+    let lines = [
+        "/// script",
+        &format!("dependencies = {packages}"),
+        "[tool.roost]",
+        &format!("rights = {rights:?}"),
+        "///",
+    ];
     lines.iter().map(|line| format!("{mark} {line}\n")).chain([source.to_owned()]).collect()
 }
 
@@ -57,7 +65,11 @@ fn check(engine: Engine, user: User, more: &[&str], source: &str) {
     assert!(refused.iter().all(|refusal| refusal["right"].is_null()), "{engine:?}: {receipt}");
     let traffic = &receipt["traffic"];
     assert_eq!(traffic.as_array().unwrap().len(), 1, "{engine:?}: {receipt}");
-    assert_eq!((&traffic[0]["host"], &traffic[0]["port"]), (&json!("localhost"), &json!(open.port())), "{traffic}");
+    assert_eq!(
+        (&traffic[0]["host"], &traffic[0]["port"]),
+        (&json!("localhost"), &json!(open.port())),
+        "{traffic}"
+    );
     assert_eq!(traffic[0]["requests"], 1, "{engine:?}: {traffic}");
     let bytes = |name: &str| traffic[0][name].as_u64().unwrap();
     assert!(bytes("received_bytes") >= "served /hello".len() as u64, "{engine:?}: {traffic}");
@@ -70,7 +82,10 @@ fn check(engine: Engine, user: User, more: &[&str], source: &str) {
         let place = url.trim_start_matches("http://").trim_end_matches('/');
         let refused = receipt["refused"].to_string();
         assert!(refused.contains(place), "{engine:?} {url}: {receipt}");
-        assert!(!receipt["traffic"].to_string().contains(&format!("\"port\":{}", closed.port())), "{receipt}");
+        assert!(
+            !receipt["traffic"].to_string().contains(&format!("\"port\":{}", closed.port())),
+            "{receipt}"
+        );
     }
     assert_eq!(open.asked().len(), 1);
     assert!(closed.asked().is_empty(), "{:?}", closed.asked());
@@ -111,7 +126,12 @@ fn fetch_reaches_the_allowed_computer_and_no_other() {
 #[test]
 fn the_http_module_of_node_reaches_the_allowed_computer_and_no_other() {
     for engine in [Engine::Node, Engine::Deno] {
-        check(engine, User::Caller, &[], &typescript_agent("Fetch", "import http from 'node:http';", NODE_HTTP));
+        check(
+            engine,
+            User::Caller,
+            &[],
+            &typescript_agent("Fetch", "import http from 'node:http';", NODE_HTTP),
+        );
     }
 }
 
@@ -123,7 +143,8 @@ fn several_requests_are_counted_with_their_bytes() {
     let source = python_file("Fetch", "import urllib.request", body);
     home.write("fetch_agent.py", declaring(Engine::Python, &rights, &source));
     done(&home.roost(&["grant", "fetch_agent.py", "--asked"]));
-    let outcome = home.json(&["run", "agents/fetch_agent.py", &format!("url={}", server.url("localhost", "/"))]);
+    let outcome =
+        home.json(&["run", "agents/fetch_agent.py", &format!("url={}", server.url("localhost", "/"))]);
     assert_eq!(outcome["output"], "five", "{outcome}");
     let traffic = &outcome["receipt"]["traffic"][0];
     assert_eq!(traffic["requests"], 5, "{traffic}");
@@ -170,11 +191,13 @@ fn a_secret_is_seen_by_its_server_in_its_header_and_by_nobody_else() {
         let host = home.up();
         let send = |server: &WebServer, header: &str, before: &str| {
             let url = server.url("localhost", "/secret");
-            let outcome = host.call("Secretive", &json!({ "url": url, "header": header, "before": before })).json();
+            let outcome =
+                host.call("Secretive", &json!({ "url": url, "header": header, "before": before })).json();
             let output = outcome["output"].as_str().unwrap_or_default().to_owned();
             assert!(!outcome.to_string().contains(SECRET), "{engine:?}: the agent saw it: {outcome}");
             assert!(outcome["error"].is_null() && !output.starts_with("failed"), "{engine:?}: {outcome}");
-            let asked = server.asked().pop().unwrap_or_else(|| panic!("{engine:?}: nothing arrived: {output}"));
+            let asked =
+                server.asked().pop().unwrap_or_else(|| panic!("{engine:?}: nothing arrived: {output}"));
             (output, asked.header(header).map(str::to_owned), format!("{asked:?}"))
         };
         let (placeholder, arrived, _) = send(&server, "authorization", "Bearer ");
@@ -190,7 +213,8 @@ fn a_secret_is_seen_by_its_server_in_its_header_and_by_nobody_else() {
 
 /// A Python agent with these rights sends the secret once.
 fn send_once(home: &TestHome, server: &WebServer, rights: &[&str]) -> Ran {
-    let rights: Vec<String> = rights.iter().map(|right| right.replace("PORT", &server.port().to_string())).collect();
+    let rights: Vec<String> =
+        rights.iter().map(|right| right.replace("PORT", &server.port().to_string())).collect();
     home.write("secretive_agent.py", secret_agent(Engine::Python, &rights));
     done(&home.roost(&["grant", "secretive_agent.py", "--asked"]));
     let url = format!("url={}", server.url("localhost", "/secret"));
@@ -236,7 +260,12 @@ fn a_secret_that_the_host_does_not_have_is_missed_before_the_agent_runs() {
     let rights = ["secret:DEMO_KEY@localhost:8123:authorization".to_owned()];
     home.write("secretive_agent.py", secret_agent(Engine::Python, &rights));
     done(&home.roost(&["grant", "secretive_agent.py", "--asked"]));
-    let outcome = home.json(&["run", "agents/secretive_agent.py", "url=http://localhost:8123/", "header=authorization"]);
+    let outcome = home.json(&[
+        "run",
+        "agents/secretive_agent.py",
+        "url=http://localhost:8123/",
+        "header=authorization",
+    ]);
     let text = outcome.to_string();
     assert!(text.contains("DEMO_KEY") && text.contains(".env"), "{outcome}");
 }

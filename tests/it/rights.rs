@@ -39,7 +39,10 @@ fn done(ran: &Ran) {
 #[track_caller]
 fn reason(home: &TestHome, arguments: &[&str]) -> String {
     let document = home.json(arguments);
-    document["error"]["reason"].as_str().unwrap_or_else(|| panic!("{arguments:?} works: {document}")).to_owned()
+    document["error"]["reason"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{arguments:?} works: {document}"))
+        .to_owned()
 }
 
 /// Every command that one run says would help, each once.
@@ -47,7 +50,8 @@ fn commands_named(outcome: &Value) -> Vec<String> {
     let refused = outcome["receipt"]["refused"].as_array().cloned().unwrap_or_default();
     let named = refused.iter().filter(|refusal| !refusal["right"].is_null()).map(|refusal| &refusal["next"]);
     let failed = outcome["error"].is_object().then_some(&outcome["error"]["next"]);
-    let mut commands: Vec<String> = named.chain(failed).filter_map(|next| next.as_str().map(str::to_owned)).collect();
+    let mut commands: Vec<String> =
+        named.chain(failed).filter_map(|next| next.as_str().map(str::to_owned)).collect();
     commands.sort();
     commands.dedup();
     commands
@@ -82,7 +86,11 @@ fn check(file: &str, arguments: &[&str], grant: &str) {
     // Another process explains the call with the same command.
     let call = before["receipt"]["call"].as_str().unwrap_or_else(|| panic!("no receipt: {before}"));
     let why = home.json(&["why", call]);
-    assert_eq!((&why["reason"], &why["next"]), (&"right_missing".into(), &commands[0].clone().into()), "{why}");
+    assert_eq!(
+        (&why["reason"], &why["next"]),
+        (&"right_missing".into(), &commands[0].clone().into()),
+        "{why}"
+    );
 
     done(&in_shell(&home, &commands[0]));
     let after = home.json(&words);

@@ -19,7 +19,8 @@ impl SharedMemory {
     pub fn new() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let key = (std::process::id() << 8) | (NUMBER.fetch_add(1, Ordering::Relaxed) & 0xff);
-        let id = perl("print shmget($ARGV[0], 64, 01666) // ''", &key.to_string()).filter(|id| !id.is_empty());
+        let id =
+            perl("print shmget($ARGV[0], 64, 01666) // ''", &key.to_string()).filter(|id| !id.is_empty());
         if id.is_none() {
             eprintln!("skipped: no Perl that makes shared memory");
         }

@@ -2,7 +2,9 @@
 
 use crate::{home::TestHome, program::Ran};
 use std::{
-    path::Path,
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -11,7 +13,7 @@ use std::{
 #[must_use]
 pub fn in_shell(home: &TestHome, line: &str) -> Ran {
     let roost = home.command(&[]);
-    let folder = Path::new(roost.get_program()).parent().expect("the binary lies in a folder").to_owned();
+    let folder = folder_with(home, Path::new(roost.get_program()));
     let variables: Vec<_> = roost.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
     let path = variables.iter().find(|(name, _)| *name == "PATH").map(|(_, path)| *path).unwrap_or_default();
     let path = std::env::join_paths([folder].into_iter().chain(std::env::split_paths(path)));
@@ -22,4 +24,16 @@ pub fn in_shell(home: &TestHome, line: &str) -> Ran {
         Ok(output) => Ran::new(&output),
         Err(error) => panic!("start a shell: {error}"),
     }
+}
+
+/// A folder in which the program under test has the name that people know, whatever its file is called.
+fn folder_with(home: &TestHome, program: &Path) -> PathBuf {
+    let folder = home.root().with_file_name("bin");
+    let link = folder.join("roost");
+    if !link.exists() {
+        fs::create_dir_all(&folder)
+            .and_then(|()| symlink(program, &link))
+            .expect("a temporary folder can be written");
+    }
+    folder
 }

@@ -42,7 +42,8 @@ impl User {
         if !rustix::process::geteuid().is_root() {
             return skip("the tests do not run as root, so the caller is the ordinary user");
         }
-        let reachable: Vec<PathBuf> = std::env::split_paths(&path).filter(|one| is_open_to_all(one)).collect();
+        let reachable: Vec<PathBuf> =
+            std::env::split_paths(&path).filter(|one| is_open_to_all(one)).collect();
         let has = |name: &str| reachable.iter().any(|folder| is_open_to_all(&folder.join(name)));
         let is_there = match engine {
             Engine::Python => is_open_to_all(Path::new(PYTHON_OF_ALL)),

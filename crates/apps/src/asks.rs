@@ -25,7 +25,11 @@ pub fn asks(language: Language, bytes: &[u8], target: PythonVersion) -> Result<A
     match language {
         Language::Python => python_asks(&PythonSource::parse(bytes, target)?),
         Language::TypeScript => {
-            let text = std::str::from_utf8(bytes).map_err(|_| Failure::plain(Reason::WrongEncoding))?;
+            let text = std::str::from_utf8(bytes).map_err(|error| {
+                let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+                Failure::new(Reason::WrongEncoding, "the file is not UTF-8")
+                    .at_line(u32::try_from(line).unwrap_or(u32::MAX))
+            })?;
             typescript_asks(text.strip_prefix('\u{feff}').unwrap_or(text))
         }
     }

@@ -49,8 +49,8 @@ pub(crate) fn confinement(
                     }
                 }
             }
-            Right::Agents(AgentsUse::Read) => readable.push(settings.home.agents().to_owned()),
-            Right::Agents(AgentsUse::Write) => writable.push(settings.home.agents().to_owned()),
+            Right::Agents(AgentsUse::Read) => readable.extend(agents_folders(file, &settings.home)),
+            Right::Agents(AgentsUse::Write) => writable.extend(agents_folders(file, &settings.home)),
             Right::Memory(access) => {
                 let folders = MEMORY_FOLDERS.map(|folder| settings.home.data().join(folder));
                 folders.iter().try_for_each(|folder| make_folder(folder)).map_err(unusable)?;
@@ -92,6 +92,15 @@ pub(crate) fn confinement(
         secrets,
         required: settings.sandbox.required,
     })
+}
+
+/// Where agents lie: the agents folder, and the folder of the file itself when that is another. A file that lies among
+/// a person's own things, or among the host's, does not open those.
+fn agents_folders(file: &Path, home: &Home) -> Vec<PathBuf> {
+    let own = file.parent().filter(|folder| !home.root().starts_with(folder) && folder.parent().is_some());
+    let mut folders = vec![home.agents().to_owned()];
+    folders.extend(own.filter(|folder| *folder != home.agents()).map(Path::to_owned));
+    folders
 }
 
 /// Folders that belong to one agent file.

@@ -29,6 +29,7 @@ use self::{
     audit::{Audit, Outcome, Subject, What},
     command_text::grant_command,
     grants::Grants,
+    policy::Closed,
 };
 use jiff::Timestamp;
 use roost_protocol::{AppId, Asks, Digest, Failure, Lasting, Origin, Reason, Refusal, Right};
@@ -156,18 +157,21 @@ pub struct Gate {
     policy: Arc<Policy>,
     grants: Grants,
     audit: Audit,
+    /// The host's own files, which decide over everything else.
+    closed: Closed,
 }
+
+/// What lies in the home folder and is nobody's but the host's.
+const OWN_FILES: [&str; 10] = [
+    "grants.json", "grants.lock", "audit", "roost.toml", ".env", "keys", "run", "logs", "cache", "roost.db",
+];
 
 impl Gate {
     /// The gate of this home, with its grants in `grants.json` and its log in `audit/`.
     pub fn open(home: &Path, policy: impl Into<Arc<Policy>>) -> Result<Self, Failure> {
-        Ok(Self::new(policy, Grants::open(home), Audit::open(&home.join("audit"))?))
-    }
-
-    /// A gate made of its parts.
-    #[must_use]
-    pub(crate) fn new(policy: impl Into<Arc<Policy>>, grants: Grants, audit: Audit) -> Self {
-        Self { policy: policy.into(), grants, audit }
+        let policy = policy.into();
+        let closed = policy.closed(&OWN_FILES.map(|name| home.join(name)));
+        Ok(Self { policy, grants: Grants::open(home), audit: Audit::open(&home.join("audit"))?, closed })
     }
 
     /// The policy.
@@ -211,8 +215,9 @@ impl Gate {
         }
     }
 
-    /// Resolves when everything decided so far is on disk.
+    /// Returns when everything decided so far, and what apps tried, is on disk.
     pub fn flush(&self) -> Result<(), Failure> {
+        self.grants.flush()?;
         self.audit.flush()
     }
 
@@ -232,6 +237,9 @@ impl Gate {
     /// The decision itself: denial, ask, policy, grant, in this order. An error is a store that cannot be used.
     fn judge(&self, caller: &Caller, asks: &Asks, right: &Right) -> Result<Decision, Failure> {
         let denied = |why, next| Ok(Decision::Denied { why, next });
+        if self.is_closed(right) {
+            return denied(Why::Policy, HOLDS_OWN_FILES.to_owned());
+        }
         if let Some(entry) = self.policy.denies(caller.origin, right) {
             return denied(Why::Policy, format!("{entry}; no grant changes that"));
         }
@@ -251,8 +259,18 @@ impl Gate {
         }
     }
 
+    /// True for a right that would open the host's own files.
+    pub(crate) fn is_closed(&self, right: &Right) -> bool {
+        self.closed.overlaps(right)
+    }
+
     /// Whether a person may give this right to the app at all.
     pub(crate) fn may_be_granted(&self, caller: &Caller, asks: &Asks, right: &Right) -> Result<(), Failure> {
+        if self.is_closed(right) {
+            let message = format!("`{right}` cannot be granted: {HOLDS_OWN_FILES}");
+            return Err(Failure::new(Reason::DeniedByPolicy, message)
+                .with_next("grant the folder that is meant, not one that holds the home of the host"));
+        }
         if let Some(entry) = self.policy.denies_granting(caller.origin, right) {
             let message = format!("`{right}` cannot be granted: {entry}");
             return Err(Failure::new(Reason::DeniedByPolicy, message));
@@ -337,6 +355,9 @@ impl Gate {
         self.audit.push(Subject { detail, ..subject(about, what, right, outcome) }, 1)
     }
 }
+
+/// Why a place cannot be opened to any app.
+const HOLDS_OWN_FILES: &str = "the host keeps its grants, its log and its settings there; no grant changes that";
 
 /// A store that cannot be read gives nothing.
 fn unusable(failure: Failure) -> Decision {

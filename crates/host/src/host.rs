@@ -150,6 +150,15 @@ impl OpenFile {
     }
 }
 
+impl Drop for Inner {
+    /// A command ends soon after its host: what it decided must not be lost with it.
+    fn drop(&mut self) {
+        if let Err(failure) = self.gate.flush() {
+            tracing::error!(%failure, "record what was decided");
+        }
+    }
+}
+
 impl Inner {
     async fn perform(
         &self,
@@ -175,7 +184,7 @@ impl Inner {
     fn around<'a>(&'a self, context: &'a str) -> Surroundings<'a> {
         Surroundings {
             gate: &self.gate,
-            user_home: self.settings.surface.user_home.as_deref(),
+            places: self.workshop.places(),
             call: self.call_ids.next(),
             context,
         }

@@ -1,12 +1,12 @@
 //! One call from its request to its outcome.
 
-use crate::{context::Circumstances, gate::Gate, program::Runnable};
+use crate::{context::Circumstances, gate::Gate, program::Runnable, standing::Places};
 use roost_protocol::{
     AgentName, CallId, CallOutcome, Failure, Reason, Receipt, Refusal, RefusedBy, Serving, UserGuid,
 };
 use roost_runtime::{Call, Done};
 use serde_json::{Map, Value};
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
 /// What a caller asks for.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ impl Request {
 /// What a call is run with, besides the agent itself.
 pub(crate) struct Surroundings<'a> {
     pub(crate) gate: &'a Gate,
-    pub(crate) user_home: Option<&'a Path>,
+    pub(crate) places: Places<'a>,
     pub(crate) call: CallId,
     pub(crate) context: &'a str,
 }
@@ -56,7 +56,7 @@ pub(crate) async fn perform(
     let (result, usage) = match runnable.agent.perform(call).await {
         Done::Asked { result, usage } => (result, usage),
         Done::NotStarted(failed) => {
-            let refused = runnable.standing.explain(around.gate, failed.refused, around.user_home);
+            let refused = runnable.standing.explain(around.gate, failed.refused, around.places);
             return Err(because_of(failed.failure, &refused));
         }
     };
@@ -65,7 +65,7 @@ pub(crate) async fn perform(
     let refused = if usage.refused.is_empty() {
         Vec::new()
     } else {
-        standing.explain(around.gate, usage.refused, around.user_home)
+        standing.explain(around.gate, usage.refused, around.places)
     };
     runnable.count_use(around.gate, &usage.traffic, &usage.touched, usage.forked);
     let receipt = Receipt {
@@ -104,6 +104,7 @@ pub(crate) fn because_of(failure: Failure, refused: &[Refusal]) -> Failure {
         Reason::AgentRaised
             | Reason::AgentExited
             | Reason::ImportFailed
+            | Reason::MissingModule
             | Reason::ConstructorFailed
             | Reason::ExitAtImport
     );

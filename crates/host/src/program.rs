@@ -7,7 +7,7 @@ use crate::{
     perform::because_of,
     roster::Roster,
     settings::HostSettings,
-    standing::{Standing, app_id},
+    standing::{Places, Standing, app_id},
 };
 use roost_apps::{AgentFile, PythonSource};
 use roost_protocol::{Asks, Dependencies, Digest, Failure, HostPort, HostTraffic, Language, Limits, Right};
@@ -164,7 +164,7 @@ impl Workshop {
         let generation = self.gate.grants().generation(Some(&app));
         let (dependencies, asks) = self.read(&file).await?;
         let standing = Arc::new(Standing::new(&file.path, file.digest, asks, &self.settings.home));
-        let in_force = standing.in_force(&self.gate);
+        let in_force = standing.in_force(&self.gate, self.settings.surface.user_home.as_deref());
         let own = self.settings.agents.get(&file.file_name);
         let limits = own.map_or(&self.settings.limits, |own| &own.limits).clone();
         let mut environment = self.settings.environment.clone();
@@ -225,15 +225,18 @@ impl Workshop {
 
     /// Why a file did not load, in the light of what was refused to it.
     pub(crate) fn refused_to_load(&self, failed: LoadFailed, runnable: &Runnable) -> Failure {
-        let user_home = self.settings.surface.user_home.as_deref();
-        let refused = runnable.standing.explain(&self.gate, failed.refused, user_home);
+        let refused = runnable.standing.explain(&self.gate, failed.refused, self.places());
         because_of(failed.failure, &refused)
+    }
+
+    /// Where things lie, for naming them.
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places { home: &self.settings.home, user_home: self.settings.surface.user_home.as_deref() }
     }
 
     /// Records what a file that loaded was refused meanwhile; its first call says so too.
     pub(crate) fn record_refusals(&self, loaded: &Loaded, runnable: &Runnable) {
-        let user_home = self.settings.surface.user_home.as_deref();
-        drop(runnable.standing.explain(&self.gate, loaded.refused.clone(), user_home));
+        drop(runnable.standing.explain(&self.gate, loaded.refused.clone(), self.places()));
     }
 
     /// Who a file is to the gate, without preparing to run it.

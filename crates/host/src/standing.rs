@@ -5,9 +5,9 @@ use crate::{
     settings::Home,
 };
 use roost_protocol::{
-    AppId, Asks, Digest, Evidence, HostPort, Origin, Place, Refusal, Right,
+    Access, AgentsUse, AppId, Asks, Digest, Evidence, HostPort, Origin, Place, Refusal, Right,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One content of an agent file, as the gate knows it.
 #[derive(Debug, Clone)]
@@ -34,16 +34,19 @@ impl Standing {
     }
 
     /// Asks the gate about everything the file asks for and everything it was given.
-    pub(crate) fn in_force(&self, gate: &Gate) -> InForce {
+    pub(crate) fn in_force(&self, gate: &Gate, user_home: Option<&Path>) -> InForce {
         let asked = self.asks.asks.iter().map(|ask| ask.right.clone());
         // A person may have given less than was asked for.
         let given = gate.grants().list(Some(&self.caller.app)).unwrap_or_default();
         let mut candidates: Vec<Right> = asked.chain(given.into_iter().map(|grant| grant.right)).collect();
+        // A policy may give the reading of what is asked for to be written.
+        candidates.extend(candidates.clone().iter().filter_map(reading_of));
         candidates.sort();
         candidates.dedup();
         let mut found = InForce::default();
         for right in candidates {
             match (gate.decide(&self.caller, &self.asks, &right), &right) {
+                (Decision::Allowed { .. }, Right::Files { .. }) if leads_to_own_files(&right, gate, user_home) => {}
                 (Decision::Allowed { by }, _) => {
                     if matches!(by, GivenBy::Grant(_)) {
                         found.granted.push(right.clone());
@@ -61,19 +64,22 @@ impl Standing {
 
     /// Completes what a worker or the proxy said of a refusal: the right in the words the file would be granted it
     /// by, and the command that does so. Each becomes a row of the audit log.
-    pub(crate) fn explain(&self, gate: &Gate, refused: Vec<Refusal>, user_home: Option<&Path>) -> Vec<Refusal> {
+    pub(crate) fn explain(&self, gate: &Gate, refused: Vec<Refusal>, around: Places<'_>) -> Vec<Refusal> {
+        if refused.is_empty() {
+            return refused;
+        }
         let explained: Vec<Refusal> =
-            refused.into_iter().map(|refusal| self.explain_one(gate, refusal, user_home)).collect();
-        for refusal in &explained {
-            if let Err(failure) = gate.note_refusal(&self.caller, refusal) {
-                tracing::error!(%failure, "record what was refused");
-            }
+            refused.into_iter().map(|refusal| self.explain_one(gate, refusal, around)).collect();
+        let noted = explained.iter().try_for_each(|refusal| gate.note_refusal(&self.caller, refusal));
+        // At once: the person who reads of it may grant it from another process.
+        if let Err(failure) = noted.and_then(|()| gate.grants().flush()) {
+            tracing::error!(%failure, "record what was refused");
         }
         explained
     }
 
-    fn explain_one(&self, gate: &Gate, refusal: Refusal, user_home: Option<&Path>) -> Refusal {
-        let Some(right) = refusal.right.as_ref().map(|right| self.wanted(right, user_home)) else {
+    fn explain_one(&self, gate: &Gate, refusal: Refusal, around: Places<'_>) -> Refusal {
+        let Some(right) = refusal.right.as_ref().map(|right| self.wanted(right, around)) else {
             return Refusal { next: "no grant allows this".to_owned(), ..refusal };
         };
         let next = gate.would_allow(&self.caller, &self.asks, &right);
@@ -82,9 +88,9 @@ impl Standing {
 
     /// The right to name: what the file asks for where that covers what it tried, else a little more than it tried, so
     /// that one grant is enough for the next file beside it.
-    fn wanted(&self, tried: &Right, user_home: Option<&Path>) -> Right {
+    fn wanted(&self, tried: &Right, around: Places<'_>) -> Right {
         let tried = match tried {
-            Right::Files { access, place } => Right::Files { access: *access, place: from_home(place, user_home) },
+            Right::Files { access, place } => around.right_to(place, *access),
             other => other.clone(),
         };
         let asked = self.asks.asks.iter().filter(|ask| ask.evidence != Evidence::Tried).map(|ask| &ask.right);
@@ -97,11 +103,30 @@ impl Standing {
             }
             (None, Right::Network(target)) => Right::Network(web_ports_together(target)),
             (None, Right::Files { access, place }) => {
-                let place = folder_of(place).unwrap_or_else(|| place.clone());
-                Right::Files { access: *access, place }
+                Right::Files { access: *access, place: around.folder_to_name(place) }
             }
             (None, other) => (*other).clone(),
         }
+    }
+}
+
+/// True when a link in the place leads to what the host keeps for itself.
+fn leads_to_own_files(right: &Right, gate: &Gate, user_home: Option<&Path>) -> bool {
+    let Right::Files { access, place } = right else { return false };
+    let real = place.path(user_home.unwrap_or(Path::new("/"))).canonicalize();
+    let real = real.ok().and_then(|path| Place::of_path(&path, None).ok());
+    real.is_some_and(|place| gate.is_closed(&Right::Files { access: *access, place }))
+}
+
+/// The narrower right to read only, for a right to write.
+fn reading_of(right: &Right) -> Option<Right> {
+    match right {
+        Right::Files { access: Access::Write, place } => {
+            Some(Right::Files { access: Access::Read, place: place.clone() })
+        }
+        Right::Memory(Access::Write) => Some(Right::Memory(Access::Read)),
+        Right::Agents(AgentsUse::Write) => Some(Right::Agents(AgentsUse::Read)),
+        _ => None,
     }
 }
 
@@ -115,17 +140,51 @@ pub(crate) fn app_id(file: &Path, home: &Home) -> AppId {
     }
 }
 
-fn from_home(place: &Place, user_home: Option<&Path>) -> Place {
-    let path = place.path(user_home.unwrap_or(Path::new("/")));
-    Place::of_path(&path, user_home).unwrap_or_else(|_| place.clone())
+/// Where things lie, for naming them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) user_home: Option<&'a Path>,
 }
 
-/// The folder of a file, unless that is the home folder, the root or a folder of the system.
-fn folder_of(place: &Place) -> Option<Place> {
-    let text = place.to_string();
-    let (folder, _) = text.rsplit_once('/')?;
-    let depth_min = if folder.starts_with('~') { 1 } else { 2 };
-    (folder.matches('/').count() >= depth_min).then(|| Place::parse(folder).ok()).flatten()
+impl Places<'_> {
+    fn path(self, place: &Place) -> PathBuf {
+        place.path(self.user_home.unwrap_or(Path::new("/")))
+    }
+
+    /// The right to something at this place: agents have a right of their own, and what is below the person's home is
+    /// named from there.
+    fn right_to(self, place: &Place, access: Access) -> Right {
+        let path = self.path(place);
+        if path.starts_with(self.home.agents()) {
+            let use_of_agents = if access == Access::Read { AgentsUse::Read } else { AgentsUse::Write };
+            return Right::Agents(use_of_agents);
+        }
+        let place = Place::of_path(&path, self.user_home).unwrap_or_else(|_| place.clone());
+        Right::Files { access, place }
+    }
+
+    /// The folder to name instead of a file in it: the one it lies in, unless that is the person's home, a folder of
+    /// the system, or the host's. What agents keep is told apart by the first folder below the data folder.
+    fn folder_to_name(self, place: &Place) -> Place {
+        let path = self.path(place);
+        let data = self.home.data();
+        if let Ok(below) = path.strip_prefix(&data) {
+            let first = below.iter().next().map(|first| data.join(first));
+            return first.and_then(|path| Place::of_path(&path, self.user_home).ok()).unwrap_or_else(|| place.clone());
+        }
+        if path.starts_with(self.home.root()) {
+            return place.clone();
+        }
+        let text = place.to_string();
+        let Some((folder, _)) = text.rsplit_once('/') else { return place.clone() };
+        let depth_min = if folder.starts_with('~') { 1 } else { 2 };
+        let holds_the_home = self.home.root().starts_with(path.parent().unwrap_or(&path));
+        if folder.matches('/').count() < depth_min || holds_the_home {
+            return place.clone();
+        }
+        Place::parse(folder).unwrap_or_else(|_| place.clone())
+    }
 }
 
 /// A name without a port stands for both ports of the web.
@@ -136,7 +195,7 @@ fn web_ports_together(target: &HostPort) -> HostPort {
 
 #[cfg(test)]
 mod tests {
-    use super::Standing;
+    use super::{Places, Standing};
     use crate::settings::Home;
     use roost_protocol::{Ask, Asks, Digest, Evidence, Right};
     use std::path::Path;
@@ -151,7 +210,8 @@ mod tests {
         let asks = Asks { declared: false, asks: asks.iter().map(ask).collect() };
         let home = Home::new("/home/me/.roost".into(), None);
         let standing = Standing::new(Path::new("/x/a_agent.py"), Digest::of(b""), asks, &home);
-        let wanted = standing.wanted(&tried.parse::<Right>().unwrap(), Some(Path::new("/home/me")));
+        let around = Places { home: &home, user_home: Some(Path::new("/home/me")) };
+        let wanted = standing.wanted(&tried.parse::<Right>().unwrap(), around);
         assert_eq!(wanted.to_string(), expected, "{tried}");
     }
 
@@ -170,5 +230,14 @@ mod tests {
         check(&[], "files:read:/etc/shadow", "files:read:/etc/shadow");
         check(&[], "files:read:/srv/data/x", "files:read:/srv/data");
         check(&[], "network:host.example:8080", "network:host.example:8080");
+    }
+
+    #[test]
+    fn a_refusal_near_the_host_never_names_the_host() {
+        check(&[], "files:read:/home/me/.roost/agents/other_agent.py", "agents:read");
+        check(&[], "files:write:/home/me/.roost/agents/new_agent.py", "agents:write");
+        check(&[], "files:write:/home/me/.roost/.brainstem_data/notes/a/b.txt", "files:write:~/.roost/.brainstem_data/notes");
+        check(&[], "files:read:/home/me/.roost/roost.toml", "files:read:~/.roost/roost.toml");
+        check(&[], "files:write:/home/me/.roost", "files:write:~/.roost");
     }
 }

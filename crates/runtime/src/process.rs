@@ -239,22 +239,30 @@ pub(crate) fn kill_tree(leader: u32) {
     }
 }
 
-/// Ends what a worker started and left running, and says how many there were. The worker itself goes on.
-pub(crate) fn end_descendants(pid: u32) -> u32 {
+/// What a worker's agent left behind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LeftBehind {
+    /// Processes that still ran, and were ended.
+    pub(crate) ended: u32,
+    /// True when there is anything left, also what nobody collected.
+    pub(crate) anything: bool,
+}
+
+/// Ends what a worker started and left running. The worker itself goes on.
+pub(crate) fn end_descendants(pid: u32) -> LeftBehind {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-    let held: Vec<_> = descendants(pid)
-        .into_iter()
-        .filter(|pid| is_running(*pid))
-        .filter_map(|pid| Some((pid, pidfd_open(as_pid(pid)?, PidfdFlags::empty()).ok()?)))
+    let all = descendants(pid);
+    let held: Vec<_> = all
+        .iter()
+        .filter(|pid| is_running(**pid))
+        .filter_map(|pid| Some((*pid, pidfd_open(as_pid(*pid)?, PidfdFlags::empty()).ok()?)))
         .collect();
-    if held.is_empty() {
-        return 0;
-    }
-    let still = descendants(pid);
+    let still = if held.is_empty() { Vec::new() } else { descendants(pid) };
     let ended = held.iter().filter(|(pid, process)| {
         still.contains(pid) && pidfd_send_signal(process, Signal::KILL).is_ok()
     });
-    u32::try_from(ended.count()).unwrap_or(u32::MAX)
+    let ended = u32::try_from(ended.count()).unwrap_or(u32::MAX);
+    LeftBehind { ended, anything: !all.is_empty() }
 }
 
 /// False for a process that ended and waits to be collected.

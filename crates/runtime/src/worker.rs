@@ -144,6 +144,8 @@ pub(crate) struct Worker {
     /// What happened during the last call, as the worker noticed it.
     noticed: Noticed,
     stray_processes: u32,
+    /// Its agent left processes behind.
+    is_worn_out: bool,
 }
 
 impl Worker {
@@ -175,6 +177,7 @@ impl Worker {
             cpu_seen: Duration::ZERO,
             disk: Disk::of(program),
             stray_processes: 0,
+            is_worn_out: false,
             noticed: Noticed::default(),
         };
         let source: &[u8] = if started.module.is_some() { &[] } else { &program.source };
@@ -274,7 +277,7 @@ impl Worker {
 
     /// True when the worker can be asked another question.
     pub(crate) fn is_usable(&self) -> bool {
-        !self.is_busy && self.exit.borrow().is_none()
+        !self.is_busy && !self.is_worn_out && self.exit.borrow().is_none()
     }
 
     fn next_question(&mut self) -> u64 {
@@ -299,10 +302,13 @@ impl Worker {
         }
     }
 
-    /// A call is over when it is over: what it left running ends with it.
+    /// A call is over when it is over: what it left running ends with it. What is left of it afterwards nobody collects,
+    /// so that the worker is not used again.
     fn notice(&mut self, noticed: Noticed) {
         if noticed.forked {
-            self.stray_processes += process::end_descendants(self.pid);
+            let left = process::end_descendants(self.pid);
+            self.stray_processes += left.ended;
+            self.is_worn_out |= left.anything;
         }
         self.noticed = noticed;
     }

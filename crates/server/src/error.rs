@@ -37,8 +37,14 @@ fn status_of(reason: Reason) -> StatusCode {
         Reason::UnknownAgent | Reason::UnknownRoute => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest | Reason::BadArguments => StatusCode::BAD_REQUEST,
-        Reason::ForeignOrigin | Reason::ForeignHost => StatusCode::FORBIDDEN,
-        Reason::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Reason::ForeignOrigin
+        | Reason::ForeignHost
+        | Reason::RightMissing
+        | Reason::RightNotAsked
+        | Reason::DeniedByPolicy => StatusCode::FORBIDDEN,
+        Reason::Busy | Reason::SandboxUnavailable | Reason::GrantsUnusable | Reason::AuditUnusable => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         Reason::Shadowed | Reason::Disabled => StatusCode::CONFLICT,
         Reason::Internal | Reason::HomeUnusable => StatusCode::INTERNAL_SERVER_ERROR,
         // The rest says that an agent or what it needs does not work: the request was right, its target is not.

@@ -34,7 +34,9 @@ pub(super) struct Bait {
 impl Bait {
     pub(super) fn lay(home: &TestHome) -> Self {
         let (outside, root) = (home.outside(), home.root());
-        for folder in [outside.join(".ssh"), outside.join("sockets"), root.join(".brainstem_data/other_agent")] {
+        for folder in
+            [outside.join(".ssh"), outside.join("sockets"), root.join(".brainstem_data/other_agent")]
+        {
             fs::create_dir_all(folder).unwrap();
         }
         for file in secret_files(&outside, &root) {
@@ -75,6 +77,8 @@ impl Bait {
             "movable_file": outside("movable.txt"),
             "outside_path": outside("new.txt"),
             "home_folder": self.outside.display().to_string(),
+            // The first one is there for everybody on every machine.
+            "device_paths": "/dev/ptmx /dev/kmsg /dev/mem /dev/sda /dev/vda /dev/kvm /dev/fuse /dev/net/tun",
             "limit_megabytes": DISK_MB,
             "pid_file": self.home.join(format!(".brainstem_data/{stem}/pid")).display().to_string(),
             "socket_path": outside("sockets/path"),
@@ -96,7 +100,8 @@ impl Bait {
 
     /// Files that keep what the host knows: besides the one that probes are led to, all that are there.
     pub(super) fn files_of_the_host(&self) -> Vec<PathBuf> {
-        let names = ["roost.db", "roost.toml", ".env", "grants.json", "audit/audit-000001.jsonl", "audit/head.json"];
+        let names =
+            ["roost.db", "roost.toml", ".env", "grants.json", "audit/audit-000001.jsonl", "audit/head.json"];
         names.iter().map(|name| self.home.join(name)).filter(|path| path.exists()).collect()
     }
 
@@ -111,7 +116,8 @@ impl Bait {
         for file in secret_files(&self.outside, &self.home) {
             assert_eq!(fs::read_to_string(&file).unwrap(), SECRET, "{}", file.display());
         }
-        let mut names: Vec<_> = fs::read_dir(&self.outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let mut names: Vec<_> =
+            fs::read_dir(&self.outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         let expected = [".ssh", "movable.txt", "secret.txt", "sockets"];
         // Engines keep folders of their own in the home of the host.

@@ -63,7 +63,10 @@ fn agent(name: &str, more: &str) -> String {
 fn home(user: User) -> Option<TestHome> {
     let home = user.home(Engine::Python)?;
     let home = home.with_variable(OF_HOST.0, OF_HOST.1).with_variable(OF_FIRST.0, OF_FIRST.1);
-    let top = format!("import sqlite3, decimal\njson.left_by = 'first'\nrandom.seed(1)\nos.environ.get('{}')\n", OF_FIRST.0);
+    let top = format!(
+        "import sqlite3, decimal\njson.left_by = 'first'\nrandom.seed(1)\nos.environ.get('{}')\n",
+        OF_FIRST.0
+    );
     home.write("first_agent.py", agent("First", &top));
     home.write("second_agent.py", agent("Second", ""));
     user.own(&home);
@@ -104,7 +107,10 @@ fn one_agent_sees_nothing_of_another_or_of_the_host() {
         assert!(!modules.contains("first") && !modules.contains("sqlite3"), "{modules}");
         assert_allowed(&first["descriptors"]);
         assert_allowed(&second["descriptors"]);
-        assert_eq!(first["descriptors"].as_object().unwrap().len(), second["descriptors"].as_object().unwrap().len());
+        assert_eq!(
+            first["descriptors"].as_object().unwrap().len(),
+            second["descriptors"].as_object().unwrap().len()
+        );
     }
 }
 
@@ -114,7 +120,8 @@ fn assert_allowed(descriptors: &Value) {
     let found = descriptors.as_object().unwrap();
     for (number, place) in found {
         let place = place.as_str().unwrap();
-        let is_channel = ["pipe:", "socket:", "/dev/null", "anon_inode:[event"].iter().any(|one| place.starts_with(one));
+        let is_channel =
+            ["pipe:", "socket:", "/dev/null", "anon_inode:[event"].iter().any(|one| place.starts_with(one));
         assert!(is_channel || place.ends_with("/fd"), "descriptor {number} is {place}: {descriptors}");
     }
     assert!(found.len() <= 8, "{descriptors}");
@@ -123,10 +130,14 @@ fn assert_allowed(descriptors: &Value) {
 #[test]
 fn workers_do_not_share_random_numbers() {
     let home = TestHome::new();
-    let body = "return json.dumps([random.random(), secrets.token_hex(8), str(uuid.uuid4()), tempfile.mktemp()])";
+    let body =
+        "return json.dumps([random.random(), secrets.token_hex(8), str(uuid.uuid4()), tempfile.mktemp()])";
     let names: Vec<String> = (0..6).map(|number| format!("Dice{number}")).collect();
     for name in &names {
-        home.write(&format!("{}_agent.py", name.to_lowercase()), python_file(name, "import random, secrets, tempfile, uuid", body));
+        home.write(
+            &format!("{}_agent.py", name.to_lowercase()),
+            python_file(name, "import random, secrets, tempfile, uuid", body),
+        );
     }
     let host = home.up();
     let mut seen = HashSet::new();

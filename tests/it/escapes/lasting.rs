@@ -2,7 +2,7 @@
 //! filled beyond the limit.
 
 use super::{PROBE, Probes};
-use roost_tests::{Engine, TestHome, User, python_file, typescript_agent, until};
+use roost_tests::{Engine, TestHome, User, holders, python_file, typescript_agent, until};
 use serde_json::json;
 use std::{
     fs,
@@ -40,25 +40,14 @@ fn leaver(engine: Engine) -> Option<(TestHome, PathBuf)> {
     let file = if engine == Engine::Python { "leaver_agent.py" } else { "leaver_agent.ts" };
     match engine {
         Engine::Python => home.write(file, python_file("Leaver", "import subprocess", PYTHON)),
-        Engine::Node | Engine::Deno => home.write(file, typescript_agent("Leaver", TYPESCRIPT_TOP, TYPESCRIPT)),
+        Engine::Node | Engine::Deno => {
+            home.write(file, typescript_agent("Leaver", TYPESCRIPT_TOP, TYPESCRIPT))
+        }
     };
     let granted = home.roost(&["grant", file, "subprocess"]);
     assert_eq!(granted.status, 0, "{granted:?}");
     let place = home.root().join(".brainstem_data/leaver_agent/held");
     Some((home, place))
-}
-
-/// Processes that have this file open, whatever they call it.
-fn holders(file: &Path) -> Vec<String> {
-    let Ok(wanted) = fs::metadata(file) else { return Vec::new() };
-    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let holds = |process: &PathBuf| {
-        let descriptors = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
-        descriptors
-            .filter_map(|entry| fs::metadata(entry.path()).ok())
-            .any(|found| (found.dev(), found.ino()) == (wanted.dev(), wanted.ino()))
-    };
-    processes.filter(holds).map(|process| process.display().to_string()).collect()
 }
 
 fn has_begun(place: &Path) -> bool {
@@ -108,7 +97,9 @@ fn the_probes_daemon_is_counted_and_gone() {
             let number = said["pid"].as_u64().filter(|pid| *pid > 0).unwrap_or_else(|| panic!("{said}"));
             assert!(receipt["stray_processes"].as_u64().unwrap() >= 1, "{engine:?}: {receipt}");
             let worker = receipt["worker"]["pid"].as_u64().unwrap();
-            until(&format!("{engine:?} as {user:?}: the daemon is gone"), || !is_in_namespace_of(worker, number));
+            until(&format!("{engine:?} as {user:?}: the daemon is gone"), || {
+                !is_in_namespace_of(worker, number)
+            });
         }
     }
 }
@@ -117,7 +108,8 @@ fn the_probes_daemon_is_counted_and_gone() {
 fn is_in_namespace_of(worker: u64, number: u64) -> bool {
     let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
     let Some(wanted) = namespace(&worker.to_string()) else { return false };
-    let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let pids =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());
     pids.filter(|pid| namespace(pid).as_ref() == Some(&wanted)).any(|pid| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let own = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
@@ -140,13 +132,17 @@ fn fill(engine: Engine, user: User) {
     let host = user.up(&probes.home);
     let targets = json!({ "limit_megabytes": ROOM_MB, "megabytes": OVERSHOOT_MB * 4 });
     let call = thread::scope(|scope| {
-        let call = scope.spawn(|| host.call(PROBE, &json!({ "probe": "fill_disk", "targets": targets })).json());
+        let call =
+            scope.spawn(|| host.call(PROBE, &json!({ "probe": "fill_disk", "targets": targets })).json());
         let mut most = 0;
         while !call.is_finished() {
             most = most.max(megabytes(&probes.home.root()));
             thread::yield_now();
         }
-        assert!(most <= ROOM_MB + OVERSHOOT_MB, "{engine:?} as {user:?}: {most} MB at once, {ROOM_MB} are allowed");
+        assert!(
+            most <= ROOM_MB + OVERSHOOT_MB,
+            "{engine:?} as {user:?}: {most} MB at once, {ROOM_MB} are allowed"
+        );
         call.join().unwrap()
     });
     assert_eq!(call["error"]["reason"], "disk_limit", "{engine:?} as {user:?}: {call}");

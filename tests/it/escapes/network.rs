@@ -47,7 +47,8 @@ fn check(engine: Engine, user: User) {
     probes.grant("--asked");
     let host = user.up(&probes.home);
     let targets = bait.targets(&host, probes.stem());
-    let (said, receipt) = attempt(&host, "proxy_other_host", &json!({ "other_url": format!("http://{address}/") }));
+    let (said, receipt) =
+        attempt(&host, "proxy_other_host", &json!({ "other_url": format!("http://{address}/") }));
     assert_eq!(said["escaped"], true, "the one way that was granted: {said} {receipt}");
     assert_eq!(receipt["enforcement"]["network"], "hosts", "{receipt}");
     let mut wrong = Vec::new();

@@ -4,6 +4,9 @@ use super::{done, keys, keys_home};
 use roost_tests::{TestHome, python_agent};
 use std::{fs, path::PathBuf};
 
+/// What somebody else made of the log.
+type Change = fn(&str) -> String;
+
 fn segment(home: &TestHome) -> PathBuf {
     home.root().join("audit/audit-000001.jsonl")
 }
@@ -28,9 +31,13 @@ fn what_was_asked_granted_refused_and_revoked_is_in_the_log() {
         .iter()
         .map(|row| (row["what"].as_str().unwrap(), row["decision"].as_str().unwrap()))
         .collect();
-    for expected in
-        [("decide", "denied"), ("refused", "refused"), ("grant", "done"), ("decide", "allowed"), ("revoke", "done")]
-    {
+    for expected in [
+        ("decide", "denied"),
+        ("refused", "refused"),
+        ("grant", "done"),
+        ("decide", "allowed"),
+        ("revoke", "done"),
+    ] {
         assert!(rows.contains(&expected), "{expected:?}: {rows:?}");
     }
     assert!(!rows.iter().any(|(what, _)| *what == "repaired"), "{rows:?}");
@@ -46,15 +53,20 @@ fn commands_that_end_well_leave_nothing_to_repair() {
         keys(&home);
     }
     let all = home.json(&["audit"]);
-    let repaired: Vec<_> = all["rows"].as_array().unwrap().iter().filter(|row| row["what"] == "repaired").collect();
+    let repaired: Vec<_> =
+        all["rows"].as_array().unwrap().iter().filter(|row| row["what"] == "repaired").collect();
     assert!(repaired.is_empty(), "{repaired:?}");
     assert_eq!(home.json(&["audit", "verify"])["ok"], true);
 }
 
 #[test]
 fn a_change_of_the_log_is_found_with_its_place() {
-    let checks: [(&str, fn(&str) -> String, &str); 4] = [
-        ("a changed byte", |text| text.replacen("env:ONE_KEY", "env:ONE_KEX", 1), "audit-000001.jsonl:1: row 1 "),
+    let checks: [(&str, Change, &str); 4] = [
+        (
+            "a changed byte",
+            |text| text.replacen("env:ONE_KEY", "env:ONE_KEX", 1),
+            "audit-000001.jsonl:1: row 1 ",
+        ),
         ("a removed line", |text| without_line(text, 1), "audit-000001.jsonl:2: row 2 "),
         ("a cut tail", |text| without_line(text, text.lines().count() - 1), "cut off"),
         ("swapped lines", swapped, "audit-000001.jsonl:1: row 1 "),
@@ -75,7 +87,11 @@ fn a_change_of_the_log_is_found_with_its_place() {
 }
 
 fn without_line(text: &str, index: usize) -> String {
-    text.lines().enumerate().filter(|(number, _)| *number != index).map(|(_, line)| format!("{line}\n")).collect()
+    text.lines()
+        .enumerate()
+        .filter(|(number, _)| *number != index)
+        .map(|(_, line)| format!("{line}\n"))
+        .collect()
 }
 
 fn swapped(text: &str) -> String {

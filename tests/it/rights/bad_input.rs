@@ -81,7 +81,10 @@ fn a_store_that_cannot_be_used_gives_nothing_and_stays_as_it_is() {
         }
         let run = home.roost(&["run", "agents/keys_agent.py"]);
         assert!(!run.stdout.contains(ONE_KEY.1), "{what}: {run:?}");
-        assert!(!host.call("Keys", &serde_json::json!({})).body.contains(ONE_KEY.1), "{what}: the running host");
+        assert!(
+            !host.call("Keys", &serde_json::json!({})).body.contains(ONE_KEY.1),
+            "{what}: the running host"
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "{what}: the file was changed");
     }
     let doctor = home.roost(&["doctor"]);

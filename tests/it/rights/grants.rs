@@ -17,7 +17,8 @@ fn wants_more() -> String {
 
 #[track_caller]
 fn grant(home: &TestHome, how: &str) {
-    let words: Vec<&str> = ["grant", "keys_agent.py", "env:ONE_KEY"].into_iter().chain(how.split_whitespace()).collect();
+    let words: Vec<&str> =
+        ["grant", "keys_agent.py", "env:ONE_KEY"].into_iter().chain(how.split_whitespace()).collect();
     done(&home.roost(&words));
 }
 
@@ -86,7 +87,11 @@ fn a_running_host_notices_grants_and_revocations_of_others_at_once() {
     }
     grant(&home, "");
     home.replace("keys_agent.py", wants_more());
-    assert_eq!(host.output("Keys", &json!({})), "nothing", "the host serves the new content without the old grant");
+    assert_eq!(
+        host.output("Keys", &json!({})),
+        "nothing",
+        "the host serves the new content without the old grant"
+    );
 }
 
 #[test]
@@ -134,7 +139,8 @@ fn a_grant_that_is_not_used_is_suggested_with_a_command_that_works() {
     assert_eq!(home.json(&["suggest", "--runs", "3"])["unused"], json!([]));
     assert_eq!(keys(&home), ONE_KEY.1);
     let suggested = home.json(&["suggest", "--runs", "3"]);
-    let unused: Vec<_> = suggested["unused"].as_array().unwrap().iter().map(|grant| &grant["right"]).collect();
+    let unused: Vec<_> =
+        suggested["unused"].as_array().unwrap().iter().map(|grant| &grant["right"]).collect();
     assert_eq!(unused, ["env:OTHER_KEY"], "{suggested}");
     let commands = suggested["commands"].as_array().unwrap();
     assert_eq!(commands.len(), 1, "{suggested}");
@@ -144,7 +150,8 @@ fn a_grant_that_is_not_used_is_suggested_with_a_command_that_works() {
     assert_eq!(home.json(&["suggest", "--runs", "3"])["unused"], json!([]));
     assert_eq!(keys(&home), ONE_KEY.1, "what is used stays");
     let rights = home.json(&["rights", "keys_agent.py"]);
-    let other = rights["rights"].as_array().unwrap().iter().find(|one| one["right"] == "env:OTHER_KEY").unwrap();
+    let other =
+        rights["rights"].as_array().unwrap().iter().find(|one| one["right"] == "env:OTHER_KEY").unwrap();
     assert_eq!(other["state"], "not_granted", "{rights}");
 }
 
@@ -165,7 +172,10 @@ fn a_declared_table_is_all_that_counts() {
     let outcome = home.json(&["run", "agents/exact_agent.py"]);
     assert_eq!(outcome["output"], format!("{} None", ONE_KEY.1), "{outcome}");
     let refused = outcome["receipt"]["refused"].as_array().unwrap();
-    let program = refused.iter().find(|refusal| refusal["right"] == "subprocess").unwrap_or_else(|| panic!("{outcome}"));
+    let program = refused
+        .iter()
+        .find(|refusal| refusal["right"] == "subprocess")
+        .unwrap_or_else(|| panic!("{outcome}"));
     assert_eq!(program["next"], "declare `subprocess` in its [tool.roost] table");
     // Having tried changes nothing for a file that says what it wants.
     assert_eq!(reason(&home, &["grant", "exact_agent.py", "subprocess"]), "right_not_asked");
@@ -175,7 +185,8 @@ fn a_declared_table_is_all_that_counts() {
 fn a_file_that_asks_for_everything_is_shown_in_plain_sentences() {
     let home = TestHome::new();
     let list = home.json(&["rights", "--list"]);
-    let all: Vec<&str> = list["rights"].as_array().unwrap().iter().map(|one| one["example"].as_str().unwrap()).collect();
+    let all: Vec<&str> =
+        list["rights"].as_array().unwrap().iter().map(|one| one["example"].as_str().unwrap()).collect();
     assert!(all.len() >= 20, "{all:?}");
     let top = format!("# /// script\n# [tool.roost]\n# rights = {all:?}\n# ///\n");
     home.write("greedy_agent.py", format!("{top}{}", python_agent("Greedy", "return ''")));

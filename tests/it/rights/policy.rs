@@ -42,7 +42,8 @@ fn an_allowed_right_is_given_to_who_asks_without_a_person() {
 /// Leaves out one layer and looks at every surface.
 fn check(layer: &str, level: &str, missing: &[&str]) {
     let home = keys_home();
-    let leave_out = |require: &str| home.settings(&format!("[sandbox]\n{require}leave_out = [\"{layer}\"]\n"));
+    let leave_out =
+        |require: &str| home.settings(&format!("[sandbox]\n{require}leave_out = [\"{layer}\"]\n"));
     leave_out("");
     let refused = home.json(&["run", "agents/keys_agent.py"]);
     assert_eq!(refused["error"]["reason"], "sandbox_unavailable", "{layer}: {refused}");
@@ -57,14 +58,18 @@ fn check(layer: &str, level: &str, missing: &[&str]) {
     assert_eq!(outcome["output"], "nothing", "{layer}: {outcome}");
     let enforcement = &outcome["receipt"]["enforcement"];
     assert_eq!(enforcement["level"], level, "{layer}: {enforcement}");
-    let told: Vec<&str> = enforcement["missing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let told: Vec<&str> =
+        enforcement["missing"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(missing.iter().all(|one| told.contains(one)), "{layer}: {enforcement}");
     let verbose = home.roost(&["run", "-v", "agents/keys_agent.py"]);
     assert!(verbose.stderr.contains(&format!("sandbox {level}:")), "{layer}: {verbose:?}");
     let doctor = home.json(&["doctor"]);
     let findings = doctor["findings"].as_array().unwrap();
     let said: Vec<&Value> = findings.iter().filter(|finding| finding["name"] == "sandbox").collect();
-    assert!(said.iter().any(|finding| finding["state"] == "limited" && !finding["cost"].is_null()), "{layer}: {doctor}");
+    assert!(
+        said.iter().any(|finding| finding["state"] == "limited" && !finding["cost"].is_null()),
+        "{layer}: {doctor}"
+    );
     let calls = home.up().call("Keys", &serde_json::json!({})).json();
     assert_eq!(calls["receipt"]["enforcement"]["level"], level, "{layer}: the running host too: {calls}");
 }

@@ -12,8 +12,8 @@ use self::{
     rules::Rules,
     written::{WrittenOrigin, WrittenPolicy},
 };
-use roost_protocol::{Failure, Origin, Right};
-use std::path::Path;
+use roost_protocol::{Access, Failure, Origin, Place, Right};
+use std::path::{Path, PathBuf};
 
 /// What an origin's table holds where nothing is written.
 struct Defaults {
@@ -40,6 +40,18 @@ pub struct Policy {
     local: OriginTable,
     catalog: OriginTable,
     generated: OriginTable,
+    user_home: Option<PathBuf>,
+}
+
+/// Places that nobody can grant, whatever a policy says.
+#[derive(Debug)]
+pub(crate) struct Closed(Rules);
+
+impl Closed {
+    /// True when the right reaches into one of the places, or a place lies in what it reaches.
+    pub(crate) fn overlaps(&self, right: &Right) -> bool {
+        matches!(right, Right::Files { .. }) && self.0.overlapping(right).is_some()
+    }
 }
 
 #[derive(Debug)]
@@ -83,13 +95,24 @@ impl Policy {
         written::refuse_dead_entries(written::COMMON, &common_allow, &common_deny, written::COMMON)?;
         let common =
             Table { name: written::COMMON, allow: Rules::new(&common_allow, user_home), deny: common_deny };
-        Ok(Self { common, local, catalog, generated })
+        let user_home = user_home.map(Path::to_owned);
+        Ok(Self { common, local, catalog, generated, user_home })
     }
 
     /// The policy of a home without a `[policy]` table.
     #[must_use]
     pub fn standard(user_home: Option<&Path>) -> Self {
         Self::from_table(toml::Table::new(), user_home).expect("an empty table has no mistake")
+    }
+
+    /// These places, as something that rights can be held against.
+    pub(crate) fn closed(&self, places: &[PathBuf]) -> Closed {
+        let read = |path: &PathBuf| {
+            let place = Place::of_path(path, None).ok()?;
+            Some(Right::Files { access: Access::Read, place })
+        };
+        let rights: Vec<Right> = places.iter().filter_map(read).collect();
+        Closed(Rules::new(&rights, self.user_home.as_deref()))
     }
 
     /// True when apps of this origin get the right as soon as they ask for it.

@@ -93,7 +93,6 @@ impl Entry {
         leave_session()?;
         step_back()?;
         self.groups.iter().try_for_each(|group| write_all(group.as_raw_fd(), b"0"))?;
-        self.limits.iter().try_for_each(|(resource, value)| limit(*resource, *value))?;
         if when_host_dies == WhenHostDies::End {
             set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
         }
@@ -102,7 +101,9 @@ impl Entry {
             Some(ready) => enter(ready)?,
             None => Proc::Shared,
         };
-        self.close_the_doors(proc)
+        self.close_the_doors(proc)?;
+        // Last: until it becomes the program, the process has all descriptors of the host, which count.
+        self.limits.iter().try_for_each(|(resource, value)| limit(*resource, *value))
     }
 
     /// Files and system calls, in this order: the filter would refuse what the steps before it need.
@@ -112,7 +113,7 @@ impl Entry {
         {
             hand_over(hand_over_on, descriptors::PROXY, Some(listen()?))?;
         }
-        if self.namespaces.is_some() && self.hand_over_on.is_some() {
+        if self.hand_over_on.is_some() {
             give_up_powers()?;
         }
         if self.ruleset.is_some() || self.filter.is_some() {
@@ -346,7 +347,8 @@ fn own_proc() -> io::Result<Proc> {
     }
 }
 
-/// Powers over its own namespaces, which the process has from making them.
+/// Powers over its own namespaces, which the process has from making them, and those of root. A process without powers
+/// may not say so, and need not.
 #[expect(unsafe_code, reason = "the call has no safe form")]
 fn give_up_powers() -> io::Result<()> {
     const VERSION_3: u32 = 0x2008_0522;
@@ -357,7 +359,10 @@ fn give_up_powers() -> io::Result<()> {
         version: u32,
         process: libc::c_int,
     }
-    set(libc::PR_SET_SECUREBITS, ROOT_IS_NOBODY)?;
+    match set(libc::PR_SET_SECUREBITS, ROOT_IS_NOBODY) {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {}
+        done => done?,
+    }
     let header = Header { version: VERSION_3, process: 0 };
     let none = [0u32; 6];
     // SAFETY: the kernel reads a header and six numbers, as this version of the call has them.

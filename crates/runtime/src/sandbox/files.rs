@@ -89,7 +89,8 @@ pub(super) fn ruleset(
 ) -> Result<OwnedFd, RulesetError> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or_default());
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    let write = AccessFs::from_write(abi) | read;
+    // No devices: with enough powers, one could be a disk.
+    let write = (AccessFs::from_write(abi) | read) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let run = read | AccessFs::Execute;
     let mut wanted = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)

@@ -48,9 +48,11 @@ impl Kernel {
     }
 
     pub(super) fn enforcement(&self, network: NetworkMode) -> Enforcement {
-        let mut enforced = vec!["no_new_privileges"];
-        let mut missing = Vec::new();
+        // Where nothing closes the network it is open, whatever was meant.
+        let network = if self.namespaces || self.seccomp { network } else { NetworkMode::Any };
+        let (mut enforced, mut missing) = (Vec::new(), Vec::new());
         let mut sort = |name, holds| if holds { enforced.push(name) } else { missing.push(name) };
+        sort("no_new_privileges", self.landlock.is_some() || self.seccomp);
         sort("files", self.landlock.is_some());
         sort("system_calls", self.seccomp);
         sort("own_network", self.namespaces && network != NetworkMode::Any);
@@ -58,7 +60,7 @@ impl Kernel {
         sort("own_identity", self.namespaces);
         let signals = self.namespaces || self.landlock.is_some_and(|abi| abi >= LANDLOCK_ABI_SIGNALS);
         sort("signals", signals);
-        if network == NetworkMode::Any {
+        if network == NetworkMode::Any && self.namespaces {
             // Granted by a person: the lack is wanted, and `network` says so.
             missing.retain(|name| *name != "own_network");
         }

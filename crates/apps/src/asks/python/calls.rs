@@ -82,9 +82,6 @@ const PATH_FUNCTIONS: &[&str] = &[
     "shutil.make_archive",
 ];
 
-/// Those of them that list a folder.
-const LISTING_FUNCTIONS: &[&str] = &["os.listdir", "os.scandir", "os.walk", "glob.glob", "glob.iglob"];
-
 /// Functions that change files whatever their arguments are.
 const WRITING_FUNCTIONS: &[&str] = &[
     "os.open",
@@ -212,6 +209,12 @@ fn function(name: &str, expression: &Expr, call: &ExprCall, names: &Names<'_>, f
             if WRITING_FUNCTIONS.contains(&name) {
                 findings.writes();
             }
+            if matches!(name, "sys.path.insert" | "sys.path.append") {
+                let is_own = |path: SourcePath| path.root == Root::Own;
+                if call.arguments.args.iter().filter_map(|argument| names.path(argument)).any(is_own) {
+                    findings.agents(at);
+                }
+            }
         }
     }
 }
@@ -229,9 +232,8 @@ fn path_function(name: &str, call: &ExprCall, names: &Names<'_>, findings: &mut 
     // The second argument of most is something else than a path; what is no path is not noted.
     for argument in call.arguments.args.iter().take(2) {
         let Some(path) = names.path(argument) else { continue };
-        let is_of_agents = path.rest.ends_with("_agent.py") || path.rest.contains("agents");
-        let is_listing = LISTING_FUNCTIONS.contains(&name) && is_folder(&path);
-        if path.root == Root::Own && (is_listing || is_of_agents) {
+        // Whatever lies beside the file lies among the agents.
+        if path.root == Root::Own {
             findings.agents(at);
         }
         note(at, Some(path), findings);

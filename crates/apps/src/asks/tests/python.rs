@@ -246,8 +246,10 @@ fn other_agents_are_asked_for() {
     );
     check(
         "import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\nopen(os.path.join(os.path.dirname(__file__), 'data.json'))\n",
-        &[],
+        &["agents:read"],
     );
+    check("import os, sys\nsys.path.insert(0, os.path.dirname(__file__))\nimport beside\n", &["agents:read"]);
+    check("import os\nopen(os.path.join(os.path.dirname(__file__), 'x.json'), 'w')\n", &["agents:write"]);
 }
 
 #[test]
