@@ -13,6 +13,7 @@ import sys
 import agents
 import loading
 import sandbox
+import watching
 import worker
 
 ROUNDS = 40
@@ -39,6 +40,15 @@ class RehearsalAgent(BasicAgent):
         return kwargs.get("text", "")
 """
 
+BOUNDS = {
+    "confined": False,
+    "readable": ["/usr/share"],
+    "writable": ["/var/lib/rehearsal", "/var/lib/rehearsal/data"],
+    "may_start_programs": False,
+    "network": "none",
+    "withheld": [],
+    "watched": [],
+}
 START = {
     "op": "start",
     "file": "/rehearsal_agent.py",
@@ -48,7 +58,7 @@ START = {
     "environment": {"PATH": "/usr/bin", "HOME": "/", "LANG": "C.UTF-8", "ROOST_HOME": "/"},
     "limits": {"result_mb": 1},
     "source_bytes": len(SOURCE),
-    "bounds": {"confined": False},
+    "bounds": BOUNDS,
 }
 # Set to what it is, which changes nothing and costs what every property costs.
 _NAME = ctypes.create_string_buffer(b"python")
@@ -66,6 +76,7 @@ def rehearse():
         ours.sendall(frame(START) + SOURCE)
         start = worker.decode(channel.receive())
         rehearse_sandbox()
+        rehearse_watching()
         worker.settle(start)
         worker.prepare(start, None)
         answer, loaded = loading.load(start, channel.receive_exactly(start["source_bytes"]))
@@ -86,13 +97,40 @@ def rehearse():
 
 
 def rehearse_sandbox():
-    """What can be done of entering the sandbox without entering it."""
+    """Steps into the sandbox, with arguments that the kernel refuses: this process stays outside. Nothing here may
+    work when the zygote is root and has no namespaces."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         socket.send_fds(ours, [b"r"], [ours.fileno()])
         os.close(sandbox._receive(theirs))
         sandbox._hand_over(theirs, sandbox.NOTICES + sandbox.DONE, theirs.fileno())
-        sandbox.set_property(sandbox.PR_SET_NAME, THREAD_NAME)
+    sandbox.set_property(sandbox.PR_SET_NAME, THREAD_NAME)
+    for step, arguments in (
+        (sandbox._become, (-1, -1)),
+        (sandbox._bind, ("/nowhere", "/nowhere")),
+        (sandbox._set_powers, (bytes(8), bytes(24))),
+        (sandbox._restrict_files, (-1, 0)),
+        (sandbox._install, (b"",)),
+    ):
+        try:
+            step(*arguments)
+        except OSError:
+            continue
+
+
+def rehearse_watching():
+    """What is noticed of an ordinary agent."""
+    watching.begin({**BOUNDS, "confined": True})
+    for event, arguments in (
+        ("open", ("/tmp/x", "r", 0)),
+        ("open", ("/tmp/x", None, os.O_WRONLY)),
+        ("open", ("/usr/lib/x", "r", 0)),
+        ("os.listdir", ("/tmp",)),
+        ("import", ("json", None, None, None, None)),
+    ):
+        watching._notice(event, arguments)
+    watching.report()
+    watching.end()
 
 
 def frame(message):

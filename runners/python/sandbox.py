@@ -165,18 +165,20 @@ def _give_up_powers():
     powers may not say so, and need not."""
     if _prctl(PR_SET_SECUREBITS, ROOT_IS_NOBODY, 0, 0, 0) != 0 and ctypes.get_errno() != errno.EPERM:
         _checked(-1, "prctl")
-    header = struct.pack("Ii", CAPABILITY_VERSION_3, 0)
-    _checked(_syscall(CAPSET, header, bytes(24)), "capset")
+    _set_powers(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24))
+
+
+def _set_powers(header, powers):
+    _checked(_syscall(CAPSET, header, powers), "capset")
 
 
 def _restrict_files(ruleset, proc_access):
     if proc_access is not None:
         folder = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
         rule = struct.pack("=Qi", proc_access, folder)
-        _checked(
-            _syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, ctypes.c_ulong(0)), "landlock_add_rule"
-        )
+        added = _syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, ctypes.c_ulong(0))
         os.close(folder)
+        _checked(added, "landlock_add_rule")
     _checked(_syscall(LANDLOCK_RESTRICT_SELF, ruleset, ctypes.c_ulong(0)), "landlock_restrict_self")
 
 

@@ -67,14 +67,18 @@ class _State:
         self.of_children[:end] = bytes(end)
 
 
+def install():
+    """Makes this process, and every one it forks, able to watch. Once, in the zygote: it cannot be undone."""
+    sys.addaudithook(_notice)
+
+
 def begin(bounds):
-    """Watches from now on. There is no way back, as long as the process lives."""
+    """Watches from now on."""
     global _state
     if not bounds["confined"]:
         return
     own = os.path.dirname(os.path.abspath(__file__))
     _state = _State(bounds, {sys.prefix, sys.base_prefix, sys.exec_prefix, own})
-    sys.addaudithook(_notice)
     if _state.withheld or _state.watched_variables:
         os.environ.__class__ = _WatchedEnvironment
 
@@ -100,9 +104,15 @@ def report():
     return {"refused": refused, "forked": forked, "touched": touched}
 
 
+def end():
+    """Watches no more; only the rehearsal of a worker does."""
+    global _state
+    _state = None
+
+
 def _notice(event, arguments):
     look = _EVENTS.get(event)
-    if look is not None and not _state.is_checking:
+    if look is not None and _state is not None and not _state.is_checking:
         try:
             look(*arguments)
         except Exception:

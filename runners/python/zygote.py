@@ -224,6 +224,7 @@ def main():
     warm_up()
     sys.modules["sandbox"].set_property(PR_SET_CHILD_SUBREAPER, 1)
     control = socket.socket(fileno=CONTROL)
+    sys.modules["watching"].install()
     sys.modules["rehearsal"].rehearse()
     gc.collect()
     filling = fill_allocator_gaps()

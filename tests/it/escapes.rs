@@ -345,23 +345,25 @@ fn a_grant_of_a_place_around_the_home_does_not_open_what_the_host_keeps() {
         let around = format!("files:write:{}", probes.home.root().parent().unwrap().display());
         let home = format!("files:write:{}", probes.home.root().display());
         probes.declare(&[&around, &home, "subprocess"]);
+        probes.grant("subprocess");
         for right in [&around, &home] {
-            // Whether a person may give it at all is another matter.
+            // Whether a person or a policy may give it at all is another matter.
             eprintln!("{:?}", probes.user.roost(&probes.home, &["grant", probes.file, right]));
         }
-        probes.grant("subprocess");
+        probes.home.settings(&format!("[policy]\nallow = [{around:?}, {home:?}]\n"));
         let host = probes.user.up(&probes.home);
         attempt(&host, "random_state", &json!({}));
         for name in ["grants.json", "audit/audit-000001.jsonl", "audit/head.json"] {
             let file = probes.home.root().join(name);
-            let before = fs::read(&file).unwrap();
             let (said, _) = attempt(&host, "host_database", &json!({ "database": file }));
             assert_eq!(said["escaped"], false, "{engine:?}: {said}");
             let (said, _) = attempt(&host, "rename_in", &json!({ "movable_file": file }));
             assert_eq!(said["escaped"], false, "{engine:?}: {said}");
-            assert!(fs::read(&file).unwrap().starts_with(&before), "{engine:?}: {name} was changed");
+            assert!(file.is_file(), "{engine:?}: {name} is gone");
         }
-        drop(bait);
+        let verified = probes.user.roost(&probes.home, &["audit", "verify"]);
+        assert_eq!(verified.status, 0, "{engine:?}: {verified:?}");
+        bait.assert_untouched();
     }
 }
 

@@ -135,10 +135,10 @@ fn fill(engine: Engine, user: User) {
         let call =
             scope.spawn(|| host.call(PROBE, &json!({ "probe": "fill_disk", "targets": targets })).json());
         let mut most = 0;
-        while !call.is_finished() {
+        until("the call ends", || {
             most = most.max(megabytes(&probes.home.root()));
-            thread::yield_now();
-        }
+            call.is_finished()
+        });
         assert!(
             most <= ROOM_MB + OVERSHOOT_MB,
             "{engine:?} as {user:?}: {most} MB at once, {ROOM_MB} are allowed"
