@@ -2,10 +2,12 @@
 
 import importlib.util
 import json
+import os
 import re
 import sys
 import traceback
 
+import watching
 from basic_agent import BasicAgent
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
@@ -159,6 +161,7 @@ def import_failure(error, file):
         reason, message = "exit_at_import", f"the file called exit with status {error.code} while it was loaded"
     elif isinstance(error, ModuleNotFoundError):
         reason, message = "missing_module", f"no module named {error.name!r}"
+        watching.miss_module(error.name, os.path.dirname(file))
     elif isinstance(error, MemoryError):
         reason, message = "memory_limit", "the file ran out of memory while it was loaded"
     else:

@@ -104,6 +104,7 @@ def rehearse_sandbox():
         socket.send_fds(ours, [b"r"], [ours.fileno()])
         os.close(sandbox._receive(theirs))
         sandbox._hand_over(theirs, sandbox.NOTICES + sandbox.DONE, theirs.fileno())
+        sandbox.enter({"has_rules": False}, theirs)
     sandbox.set_property(sandbox.PR_SET_NAME, THREAD_NAME)
     for step, arguments in (
         (sandbox._become, (-1, -1)),

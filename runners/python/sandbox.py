@@ -106,9 +106,9 @@ def enter(recipe, host):
         if namespaces["has_proxy"]:
             with _listener(recipe["proxy_port"]) as listener:
                 _hand_over(host, PROXY, listener.fileno())
-    _give_up_powers()
     instructions = recipe.get("filter")
-    if ruleset is not None or instructions:
+    if namespaces or instructions or ruleset is not None:
+        _give_up_powers()
         set_property(PR_SET_NO_NEW_PRIVS, 1)
     if ruleset is not None:
         _restrict_files(ruleset, recipe["proc_access"] if has_own_proc else None)
@@ -184,8 +184,8 @@ def _restrict_files(ruleset, proc_access):
 
 def _install(instructions):
     """Puts the system call filter in force; the answer is where refused calls are heard."""
-    buffer = ctypes.create_string_buffer(instructions, len(instructions))
-    program = struct.pack("H6xQ", len(instructions) // 8, ctypes.addressof(buffer))
+    address = ctypes.cast(ctypes.c_char_p(instructions), ctypes.c_void_p).value
+    program = struct.pack("H6xQ", len(instructions) // 8, address or 0)
     flags = ctypes.c_ulong(SECCOMP_FILTER_FLAG_NEW_LISTENER)
     return _checked(_syscall(SECCOMP, SECCOMP_SET_MODE_FILTER, flags, program), "seccomp")
 

@@ -24,13 +24,19 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _state = None
 
 
-class _State:
-    def __init__(self, bounds, interpreter):
-        def folders(paths):
-            return tuple(path.rstrip("/") + "/" for path in paths)
+def _folders(paths):
+    return tuple(path.rstrip("/") + "/" for path in paths)
 
-        self.writable = folders(bounds["writable"]) + TEMPORARY
-        self.readable = SYSTEM + self.writable + folders(bounds["readable"]) + folders(interpreter) + ("/proc/",)
+
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+# The same for every worker of this interpreter, so made before any of them.
+_ALWAYS_READABLE = SYSTEM + _folders({sys.prefix, sys.base_prefix, sys.exec_prefix, _OWN_FOLDER}) + ("/proc/",)
+
+
+class _State:
+    def __init__(self, bounds):
+        self.writable = _folders(bounds["writable"]) + TEMPORARY
+        self.readable = _ALWAYS_READABLE + self.writable + _folders(bounds["readable"])
         self.may_start_programs = bounds["may_start_programs"]
         self.network = bounds["network"]
         self.withheld = frozenset(bounds["withheld"])
@@ -41,8 +47,14 @@ class _State:
         self.tried = {}
         self.forked = False
         self.is_checking = False
-        # What processes that the agent forks try is written here, for they have a copy of everything else.
-        self.of_children = mmap.mmap(-1, CHILDREN_BYTES)
+        # What processes that the agent forks try is written here, for they have a copy of everything else. Made before
+        # the first fork.
+        self.of_children = None
+
+    def expect_children(self):
+        self.forked = True
+        if self.of_children is None:
+            self.of_children = mmap.mmap(-1, CHILDREN_BYTES)
 
     def note(self, kind, target):
         if os.getpid() != self.process:
@@ -51,13 +63,15 @@ class _State:
             self.tried[kind, target] = None
 
     def note_in_child(self, kind, target):
+        if self.of_children is None:
+            return
         line = f"{kind} {target}".encode("utf-8", "replace").replace(b"\0", b"").replace(b"\n", b" ") + b"\n"
         end = self.of_children.find(b"\0")
         if 0 <= end < CHILDREN_BYTES - len(line):
             self.of_children[end : end + len(line)] = line
 
     def take_from_children(self):
-        if self.of_children[0] == 0:
+        if self.of_children is None or self.of_children[0] == 0:
             return
         end = self.of_children.find(b"\0")
         for line in self.of_children[:end].decode("utf-8", "replace").splitlines():
@@ -77,8 +91,7 @@ def begin(bounds):
     global _state
     if not bounds["confined"]:
         return
-    own = os.path.dirname(os.path.abspath(__file__))
-    _state = _State(bounds, {sys.prefix, sys.base_prefix, sys.exec_prefix, own})
+    _state = _State(bounds)
     if _state.withheld or _state.watched_variables:
         os.environ.__class__ = _WatchedEnvironment
 
@@ -108,6 +121,20 @@ def end():
     """Watches no more; only the rehearsal of a worker does."""
     global _state
     _state = None
+
+
+def miss_module(name, folder):
+    """A module that was not found, though a file of its name lies among the agents."""
+    if _state is not None and name:
+        path = os.path.join(folder, *name.split("."))
+        for beside in (path + ".py", os.path.join(path, "__init__.py")):
+            if os.path.exists(beside):
+                _state.note("read", beside)
+
+
+def may_read(folder):
+    """False when nothing in the folder can be read."""
+    return _state is None or (folder.rstrip("/") + "/").startswith(_state.readable)
 
 
 def _notice(event, arguments):
@@ -145,11 +172,14 @@ def _look_for_variable(name):
         _state.note("variable", name)
 
 
-def _path(path):
-    """The path as text, absolute; None for what is no path, such as an open descriptor."""
+def _path(path, folder=-1):
+    """The path as text, absolute; None for what is no path, such as an open descriptor. `folder` is the descriptor it
+    begins at, where that is not the current folder."""
     if isinstance(path, int) or path is None:
         return None
     path = os.fsdecode(path)
+    if folder >= 0 and not path.startswith("/"):
+        path = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), path)
     if not path.startswith("/") or "/." in path or "//" in path:
         path = os.path.abspath(path)
     return path
@@ -184,8 +214,8 @@ def _read(path, *_):
         state.note("read", path)
 
 
-def _write(path, *_):
-    path = _path(path)
+def _write(path, folder=-1):
+    path = _path(path, folder)
     if path is None:
         return
     if _state.watched:
@@ -196,7 +226,8 @@ def _write(path, *_):
         _state.note("write", path)
 
 
-def _make_folder(path, *_):
+def _make_folder(path, _mode=0, folder=-1):
+    path = _path(path, folder)
     # One that is there already is found, not made.
     if not os.path.isdir(path):
         _write(path)
@@ -210,14 +241,14 @@ def _open(path, mode, flags):
     (_write if is_writing else _read)(path)
 
 
-def _two_paths(source, target, *_):
-    _write(source)
-    _write(target)
+def _two_paths(source, target, source_folder=-1, target_folder=-1):
+    _write(source, source_folder)
+    _write(target, target_folder)
 
 
-def _link(source, target, *_):
-    _read(source)
-    _write(target)
+def _link(source, target, source_folder=-1, target_folder=-1):
+    _read(_path(source, source_folder))
+    _write(target, target_folder)
 
 
 def _database(path, *_):
@@ -251,15 +282,18 @@ def _is_own(host):
 
 
 def _start(program, *_):
-    _state.forked = True
-    if not _state.may_start_programs:
-        if isinstance(program, (list, tuple)):
-            program = program[0]
-        _state.note("start", os.fsdecode(program))
+    _state.expect_children()
+    if isinstance(program, (list, tuple)):
+        program = program[0]
+    program = os.fsdecode(program)
+    # What an agent can write, nobody executes.
+    is_own = "/" in program and _path(program).startswith(_state.writable)
+    if is_own or not _state.may_start_programs:
+        _state.note("start", program)
 
 
 def _fork(*_):
-    _state.forked = True
+    _state.expect_children()
 
 
 def _signal(pid, *_):
@@ -274,10 +308,10 @@ _EVENTS = {
     "os.mkdir": _make_folder,
     "os.rmdir": _write,
     "os.remove": _write,
-    "os.truncate": _write,
+    "os.truncate": lambda path, *_: _write(path),
     "os.rename": _two_paths,
     "os.link": _link,
-    "os.symlink": lambda _, target, *rest: _write(target),
+    "os.symlink": lambda _, target, folder=-1: _write(target, folder),
     "sqlite3.connect": _database,
     "socket.connect": _connect,
     "socket.getaddrinfo": _look_up,

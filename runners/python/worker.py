@@ -107,9 +107,11 @@ def with_what_was_noticed(answer):
 def prepare(start, calls_fd):
     """Makes the modules and paths that RAPP agents expect to find."""
     folder = start["folder"]
-    agents.__path__[:] = [folder] + [path for path in agents.__path__ if path != folder]
-    # Behind the standard library, so that a file in the folder cannot take a standard module's place.
-    sys.path.append(folder)
+    # A folder that cannot be read has no modules; looking for them there would be refused each time.
+    if watching.may_read(folder):
+        agents.__path__[:] = [folder] + [path for path in agents.__path__ if path != folder]
+        # Behind the standard library, so that a file in the folder cannot take a standard module's place.
+        sys.path.append(folder)
     sys.argv = [start["file"]]
     stem = os.path.splitext(os.path.basename(start["file"]))[0]
     roost_host.attach(calls_fd, {"file": start["file"], "stem": stem}, start["data"])
@@ -199,6 +201,8 @@ def describe_error(identity, agent, error):
     if isinstance(error, SystemExit):
         return failed(identity, "agent_exited", f"the agent called exit with status {error.code}")
     loading.print_trace(error)
+    if isinstance(error, ModuleNotFoundError):
+        watching.miss_module(error.name, os.path.dirname(file or ""))
     if isinstance(error, MemoryError):
         return failed(identity, "memory_limit", "the agent ran out of memory")
     # Raised by the call itself rather than inside perform(): the arguments did not fit.

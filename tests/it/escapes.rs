@@ -13,6 +13,7 @@ use self::{
 };
 use roost_tests::{
     Engine, RunningHost, TestHome, User, find_on_path, python_file, repository_root, typescript_agent,
+    until_some,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -59,8 +60,17 @@ impl Probes {
         assert_eq!(ran.status, 0, "{ran:?}");
     }
 
-    /// What the audit log says was refused to the agent.
-    fn refused_in_audit(&self) -> Vec<String> {
+    /// What the audit log says was refused to the agent, once the log has come that far.
+    fn refused_in_audit(&self, host: &RunningHost) -> Vec<String> {
+        let last = self.home.outside().join("the-last-one");
+        attempt(host, "write_outside", &json!({ "outside_path": last }));
+        until_some("the last refusal is in the audit log", || {
+            let rows = self.rows_in_audit();
+            mentions(&rows, &["the-last-one"]).then_some(rows)
+        })
+    }
+
+    fn rows_in_audit(&self) -> Vec<String> {
         let ran = self.user.roost(&self.home, &["audit", "--app", self.file, "--limit", "10000", "--json"]);
         let rows = ran.json()["rows"].as_array().unwrap().clone();
         let refused = rows.iter().filter(|row| row["what"] == "refused");
@@ -116,7 +126,7 @@ fn check(engine: Engine, user: User) {
             wrong.extend(mistakes(&probes, name, with_programs, &said, &receipt));
         }
     }
-    let rows = probes.refused_in_audit();
+    let rows = probes.refused_in_audit(&host);
     for (name, words) in SEEN.iter().filter(|(name, _)| names.iter().any(|one| one == name)) {
         let is_exempt = NOT_SEEN.iter().any(|one| one.probe == *name && one.engines.contains(&engine));
         if !is_exempt && !mentions(&rows, words) {
@@ -394,5 +404,5 @@ fn pushing_into_a_terminal_is_refused_even_when_terminals_are_granted() {
     assert_eq!(said["escaped"], false, "{said}");
     assert!(said["saw"].as_str().unwrap().starts_with("EPERM"), "the filter refuses, not the files: {said}");
     assert!(mentions(&refused(&receipt), &["terminal"]), "{receipt}");
-    assert!(mentions(&probes.refused_in_audit(), &["terminal"]));
+    assert!(mentions(&probes.refused_in_audit(&host), &["terminal"]));
 }

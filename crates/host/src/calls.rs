@@ -4,6 +4,7 @@
 
 use crate::{
     gate::{Decision, Gate},
+    secrets,
     standing::Standing,
 };
 use futures::future::BoxFuture;
@@ -20,37 +21,56 @@ use std::{
 /// The calls this host answers.
 pub(crate) struct Calls {
     gate: Arc<Gate>,
-    standings: Mutex<HashMap<(PathBuf, Digest), Arc<Standing>>>,
+    known: Mutex<HashMap<(PathBuf, Digest), Arc<Known>>>,
+}
+
+/// What is known of a program that runs.
+struct Known {
+    standing: Arc<Standing>,
+    /// Rights in force to use secrets.
+    secrets: Vec<Right>,
 }
 
 /// More contents than a host can have running at once; the rest is looked up anew when it is prepared again.
-const STANDINGS_MAX: usize = 4096;
+const KNOWN_MAX: usize = 4096;
 
 impl Calls {
     pub(crate) fn new(gate: Arc<Gate>) -> Self {
-        Self { gate, standings: Mutex::default() }
+        Self { gate, known: Mutex::default() }
     }
 
-    /// Makes a program known before it runs.
-    pub(crate) fn introduce(&self, file: PathBuf, standing: Arc<Standing>) {
-        let mut standings = self.lock();
-        if standings.len() >= STANDINGS_MAX {
-            standings.clear();
+    /// Makes a program known before it runs, with the rights in force.
+    pub(crate) fn introduce(&self, file: PathBuf, standing: Arc<Standing>, rights: &[Right]) {
+        let secrets = rights.iter().filter(|right| matches!(right, Right::Secret { .. })).cloned().collect();
+        let mut known = self.lock();
+        if known.len() >= KNOWN_MAX {
+            known.clear();
         }
-        standings.insert((file, standing.caller.digest), standing);
+        known.insert((file, standing.caller.digest), Arc::new(Known { standing, secrets }));
     }
 
     fn decide(&self, program: &Program, right: &Right) -> Decision {
-        let key = (program.file.clone(), program.digest);
-        let standing = self.lock().get(&key).cloned();
-        match standing {
+        match self.known(program).map(|known| Arc::clone(&known.standing)) {
             Some(standing) => self.gate.decide(&standing.caller, &standing.asks, right),
             None => Decision::unknown_caller(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(PathBuf, Digest), Arc<Standing>>> {
-        self.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    /// True when a secret was granted that may go there: to use it towards a computer is to reach it.
+    fn has_secret_for(&self, program: &Program, target: &HostPort) -> bool {
+        let Some(known) = self.known(program) else { return false };
+        known.secrets.iter().any(|right| {
+            let goes_there = matches!(right, Right::Secret { host, .. } if secrets::goes_to(host).covers(target));
+            goes_there && matches!(self.decide(program, right), Decision::Allowed { .. })
+        })
+    }
+
+    fn known(&self, program: &Program) -> Option<Arc<Known>> {
+        self.lock().get(&(program.file.clone(), program.digest)).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(PathBuf, Digest), Arc<Known>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,6 +90,9 @@ impl HostCalls for Calls {
     }
 
     fn may_reach(&self, caller: &Program, target: &HostPort) -> Verdict {
+        if self.has_secret_for(caller, target) {
+            return Verdict::Allowed;
+        }
         verdict(self.decide(caller, &Right::Network(target.clone())))
     }
 
@@ -78,6 +101,10 @@ impl HostCalls for Calls {
         let names = [Some(Host::Address(address)), address.is_loopback().then_some(local)];
         let mut last = Verdict::Refused { next: String::new() };
         for host in names.into_iter().flatten() {
+            let target = HostPort { host: host.clone(), port: Some(port) };
+            if self.has_secret_for(caller, &target) {
+                return Verdict::Allowed;
+            }
             last = verdict(self.decide(caller, &Right::Network(HostPort { host, port: Some(port) })));
             if last == Verdict::Allowed {
                 break;

@@ -99,6 +99,11 @@ impl Host {
         self.inner.knowledge.start_looking().map(drop)
     }
 
+    /// Returns when everything decided so far is on disk.
+    pub fn flush(&self) -> Result<(), Failure> {
+        self.inner.gate.flush()
+    }
+
     /// Forgets what files said, so that the next look asks all of them again.
     pub fn forget_descriptions(&self) {
         self.inner.knowledge.forget();

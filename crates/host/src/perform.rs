@@ -2,7 +2,8 @@
 
 use crate::{context::Circumstances, gate::Gate, program::Runnable, standing::Places};
 use roost_protocol::{
-    AgentName, CallId, CallOutcome, Failure, Reason, Receipt, Refusal, RefusedBy, Serving, UserGuid,
+    AgentName, CallId, CallOutcome, Failure, Limits, Performed, Reason, Receipt, Refusal, RefusedBy, Serving,
+    UserGuid,
 };
 use roost_runtime::{Call, Done};
 use serde_json::{Map, Value};
@@ -61,12 +62,9 @@ pub(crate) async fn perform(
         }
     };
     let standing = &runnable.standing;
-    // Most calls are refused nothing: they pay for a look at an empty list.
-    let refused = if usage.refused.is_empty() {
-        Vec::new()
-    } else {
-        standing.explain(around.gate, usage.refused, around.places)
-    };
+    let mut refused = usage.refused;
+    refused.extend(limited(&result, usage.stray_processes, &runnable.limits));
+    let refused = standing.explain(around.gate, refused, around.places);
     runnable.count_use(around.gate, &usage.traffic, &usage.touched, usage.forked);
     let receipt = Receipt {
         call: around.call,
@@ -95,6 +93,25 @@ pub(crate) async fn perform(
             CallOutcome { agent, output: String::new(), error, slush: None, receipt }
         }
     })
+}
+
+/// What a limit ended, as something that was refused: it belongs into the record too.
+fn limited(result: &Result<Performed, Failure>, stray_processes: u32, limits: &Limits) -> Vec<Refusal> {
+    let refusal = |what: String, count: u32| Refusal {
+        what,
+        right: None,
+        by: RefusedBy::Limits,
+        count: u64::from(count),
+        next: String::new(),
+    };
+    let mut found = Vec::new();
+    if stray_processes > 0 {
+        found.push(refusal("leave processes running after the call".to_owned(), stray_processes));
+    }
+    if matches!(result, Err(failure) if failure.reason == Reason::DiskLimit) {
+        found.push(refusal(format!("keep more than {} MB on disk", limits.disk_mb), 1));
+    }
+    found
 }
 
 /// An agent that fails after something was refused to it most likely fails because of that.

@@ -144,7 +144,7 @@ impl Workshop {
     /// hold now.
     pub(crate) async fn prepare(&self, file: Source, folder: PathBuf) -> Result<Runnable, Failure> {
         let (program, prepared) = self.program(file, folder).await?;
-        self.calls.introduce(program.file.clone(), Arc::clone(&prepared.standing));
+        self.calls.introduce(program.file.clone(), Arc::clone(&prepared.standing), &prepared.rights);
         Ok(Runnable {
             digest: program.digest,
             limits: program.limits.clone(),

@@ -38,10 +38,15 @@ pub(crate) fn placeholder(
     let value = value.ok_or_else(|| {
         refuse("the host has no variable of that name".to_owned()).with_next("put it into `.env` in the home folder")
     })?;
-    let host = HostPort { port: Some(host.port.unwrap_or(ENCRYPTED)), ..host.clone() };
+    let host = goes_to(host);
     let placeholder = format!("roost-secret-{}", unguessable(name, &host)?);
     let in_use = SecretUse::new(&placeholder, value, host, header).map_err(|error| refuse(error.to_string()))?;
     Ok(Secret { placeholder, in_use })
+}
+
+/// Where a secret that was granted for this computer may go.
+pub(crate) fn goes_to(host: &HostPort) -> HostPort {
+    HostPort { port: Some(host.port.unwrap_or(ENCRYPTED)), ..host.clone() }
 }
 
 /// Different for every host process, and worth nothing to who reads it.

@@ -143,6 +143,8 @@ pub enum RefusedBy {
     Network,
     /// The gate, when the agent asked the host for something.
     Gate,
+    /// A limit on what a worker may use or leave behind.
+    Limits,
 }
 
 impl Refusal {

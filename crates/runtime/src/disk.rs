@@ -38,7 +38,9 @@ impl Disk {
     /// True when the folders hold more than they may. Nothing is looked at while the process writes nothing.
     pub(crate) fn is_over(&mut self, pid: u32) -> bool {
         let written = process::written_bytes(pid).unwrap_or(u64::MAX);
-        if written.saturating_sub(self.written) < WORTH_A_LOOK {
+        // What its children write is counted with it only once they have ended.
+        let may_have_written = written.saturating_sub(self.written) >= WORTH_A_LOOK || process::has_children(pid);
+        if !may_have_written {
             return false;
         }
         self.written = written;
@@ -47,9 +49,8 @@ impl Disk {
         look.bytes > self.bytes_max || look.files > FILES_MAX
     }
 
-    /// The failure of a call that wrote too much. Temporary files are removed: nobody misses them, and the next call
-    /// has room again.
-    pub(crate) fn failure(&self) -> Failure {
+    /// Removes temporary files, once nobody writes any more: nobody misses them, and the next call has room again.
+    pub(crate) fn make_room(&self) {
         for entry in fs::read_dir(&self.temporary).into_iter().flatten().flatten() {
             let path = entry.path();
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -58,6 +59,10 @@ impl Disk {
                 tracing::debug!(%error, path = %path.display(), "remove a temporary file");
             }
         }
+    }
+
+    /// The failure of a call that wrote too much.
+    pub(crate) fn failure(&self) -> Failure {
         let limit = self.bytes_max >> 20;
         Failure::new(Reason::DiskLimit, format!("{} The limit is {limit} MB.", Reason::DiskLimit.sentence()))
     }

@@ -280,6 +280,11 @@ pub(crate) fn only_child(pid: u32) -> Option<u32> {
     }
 }
 
+/// True while a process has children, whether they still run or not.
+pub(crate) fn has_children(pid: u32) -> bool {
+    !descendants(pid).is_empty()
+}
+
 /// Bytes a process, and what it started and waited for, caused to be written to disk.
 pub(crate) fn written_bytes(pid: u32) -> Option<u64> {
     let counters = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;

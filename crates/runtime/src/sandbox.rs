@@ -11,12 +11,14 @@ mod filter; // and the instructions that say so
 mod notices; // what the filter refused
 mod namespaces; // network, processes, identity
 mod entry; // between fork and exec
+mod image; // the program to become
 mod descriptors; // what a worker hands to its host
 
 pub(crate) use self::{
     descriptors::{hand_to_worker, receive_descriptors},
-    entry::{Entry, Image, before_exec},
+    entry::{Entry, before_exec},
     files::access_to_proc,
+    image::Image,
     namespaces::Namespaces,
     notices::{Notices, Refused},
     syscalls::UNIX_SOCKET,

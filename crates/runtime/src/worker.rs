@@ -339,13 +339,12 @@ impl Worker {
                 biased;
                 answered = &mut exchange => answered,
                 () = self.printed.exceeded() => return Err(Failure::plain(Reason::OutputLimit)),
-                reason = used_up(pid, asked + time.within, cpu, cpu_end, &mut self.disk) => {
-                    return Err(match reason {
-                        Reason::DiskLimit => self.disk.failure(),
-                        Reason::CpuLimit => over(reason, time.cpu),
-                        _ => over(reason, time.within),
-                    });
-                }
+                reason = used_up(pid, asked + time.within, cpu, cpu_end, &mut self.disk) => match reason {
+                    // Ended below, where nothing of the exchange is left.
+                    Reason::DiskLimit => Err(io::ErrorKind::StorageFull.into()),
+                    Reason::CpuLimit => return Err(over(reason, time.cpu)),
+                    _ => return Err(over(reason, time.within)),
+                },
                 exit = ended(&mut exit) => match timeout(LAST_WORDS, &mut exchange).await {
                     Ok(answered) => answered,
                     Err(_) => return Err(how_it_ended(exit, self.group.as_ref())),
@@ -353,10 +352,11 @@ impl Worker {
             }
         };
         match answered {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(self.run_out_of_disk().await),
             Ok(Some(answer)) => {
                 self.last_answer_took = asked.elapsed();
                 if self.last_answer_took > DISK_CHECK_AFTER && self.disk.is_over(pid) {
-                    return Err(self.disk.failure());
+                    return Err(self.run_out_of_disk().await);
                 }
                 self.is_busy = false;
                 Ok(answer)
@@ -379,14 +379,31 @@ fn how_it_ended(exit: Exit, group: Option<&Group>) -> Failure {
     exit.failure()
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
+impl Worker {
+    /// Ends the process, waits until it is gone with everything it started, and only then makes room.
+    async fn run_out_of_disk(&mut self) -> Failure {
+        self.kill();
+        let mut exit = self.exit.clone();
+        if timeout(LAST_WORDS, ended(&mut exit)).await.is_err() {
+            tracing::warn!(pid = self.pid, "a worker that was killed is still there");
+        }
+        self.disk.make_room();
+        self.disk.failure()
+    }
+
+    fn kill(&mut self) {
         if self.exit.borrow().is_none() {
             match &mut self.killer {
                 Killer::Zygote(zygote) => zygote.kill(self.pid),
                 Killer::Parent(kill) => drop(kill.take().map(|kill| kill.send(()))),
             }
         }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 

@@ -65,7 +65,7 @@ fn check(engine: Engine, user: User) {
             wrong.push(format!("{probe} {more}: nothing of {words:?} in {lines:?}; it said {said}"));
         }
     }
-    let rows = probes.refused_in_audit();
+    let rows = probes.refused_in_audit(&host);
     for word in ["169.254.169.254", "other.example", "send datagrams", "10.0.0.1"] {
         if !mentions(&rows, &[word]) {
             wrong.push(format!("the audit log has no row with {word}"));

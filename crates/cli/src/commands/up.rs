@@ -27,8 +27,9 @@ pub(crate) async fn up(
         output.line(&format!("listening on {address}"));
     }
     output.note(&format!("agents are read from {}", host.home().agents().display()));
-    let served = listening.serve(host, stop).await;
+    let served = listening.serve(host.clone(), stop).await;
     drop((watching, record));
+    host.flush()?;
     served.map(|()| ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,7 @@
 //! Everything is prepared before: here are only system calls, no allocation and no lock, because another thread of
 //! the host may hold any lock at the moment of the fork.
 
-use super::{AGENT_NICENESS, Namespaces, PROXY_PORT, Prepared, descriptors, files, syscalls::Filter};
+use super::{AGENT_NICENESS, Image, Namespaces, PROXY_PORT, Prepared, descriptors, files, syscalls::Filter};
 use crate::process::WhenHostDies;
 use std::{
     ffi::{CStr, CString},
@@ -113,10 +113,9 @@ impl Entry {
         {
             hand_over(hand_over_on, descriptors::PROXY, Some(listen()?))?;
         }
-        if self.hand_over_on.is_some() {
+        let is_confined = self.namespaces.is_some() || self.ruleset.is_some() || self.filter.is_some();
+        if is_confined && self.hand_over_on.is_some() {
             give_up_powers()?;
-        }
-        if self.ruleset.is_some() || self.filter.is_some() {
             set(libc::PR_SET_NO_NEW_PRIVS, 1)?;
         }
         if let Some(ruleset) = &self.ruleset {
@@ -132,54 +131,6 @@ impl Entry {
         }
     }
 }
-
-/// A program to become, as the kernel takes it.
-#[derive(Debug)]
-pub(crate) struct Image {
-    /// Outlives every filter that knows its address.
-    path: &'static CStr,
-    arguments: Texts,
-    environment: Texts,
-}
-
-impl Image {
-    pub(crate) fn new(
-        path: &'static CStr,
-        arguments: Vec<CString>,
-        environment: Vec<CString>,
-    ) -> Self {
-        Self { path, arguments: Texts::new(arguments), environment: Texts::new(environment) }
-    }
-
-    /// Becomes the program; comes back only when that does not work.
-    #[expect(unsafe_code, reason = "the standard library would execute a copy of the path at another address")]
-    fn become_it(&self) -> io::Result<()> {
-        // SAFETY: both lists end with null, and all texts outlive the call.
-        unsafe { libc::execve(self.path.as_ptr(), self.arguments.list.as_ptr(), self.environment.list.as_ptr()) };
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Texts and, for the kernel, where they are.
-#[derive(Debug)]
-struct Texts {
-    list: Vec<*const libc::c_char>,
-    _texts: Vec<CString>,
-}
-
-impl Texts {
-    fn new(texts: Vec<CString>) -> Self {
-        let list = texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
-        Self { list, _texts: texts }
-    }
-}
-
-#[expect(unsafe_code, reason = "pointers are not sent between threads by themselves")]
-// SAFETY: the pointers lead to texts that the same value owns and nobody changes.
-unsafe impl Send for Texts {}
-#[expect(unsafe_code, reason = "pointers are not shared between threads by themselves")]
-// SAFETY: as above.
-unsafe impl Sync for Texts {}
 
 /// Makes the process leave the host's session and step back behind it, die with the thread that starts it where that
 /// is wanted, keep its own orphans below itself, inherit no descriptor from `first_foreign` on, whoever left it open

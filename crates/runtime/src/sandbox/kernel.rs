@@ -16,6 +16,7 @@ pub(super) struct Kernel {
     pub(super) landlock: Option<u32>,
     pub(super) seccomp: bool,
     pub(super) namespaces: bool,
+    left_out: Vec<Layer>,
 }
 
 impl Kernel {
@@ -26,6 +27,7 @@ impl Kernel {
                 .filter(|abi| *abi >= LANDLOCK_ABI_MIN && wants(Layer::Landlock)),
             seccomp: wants(Layer::Seccomp) && syscalls::can_filter(),
             namespaces: wants(Layer::Namespaces) && entry::can_make_namespaces(),
+            left_out: left_out.to_vec(),
         }
     }
 
@@ -38,13 +40,18 @@ impl Kernel {
     }
 
     /// The missing layers, for people.
-    pub(super) fn lacking(&self) -> Vec<&'static str> {
+    pub(super) fn lacking(&self) -> Vec<String> {
         let layers = [
-            (self.landlock.is_some(), "Landlock"),
-            (self.seccomp, "seccomp"),
-            (self.namespaces, "user namespaces"),
+            (self.landlock.is_some(), Layer::Landlock, "Landlock"),
+            (self.seccomp, Layer::Seccomp, "seccomp"),
+            (self.namespaces, Layer::Namespaces, "user namespaces"),
         ];
-        layers.into_iter().filter(|(is_there, _)| !is_there).map(|(_, name)| name).collect()
+        let missing = layers.into_iter().filter(|(is_there, _, _)| !is_there);
+        let named = missing.map(|(_, layer, name)| match self.left_out.contains(&layer) {
+            true => format!("{name} (left out in roost.toml)"),
+            false => name.to_owned(),
+        });
+        named.collect()
     }
 
     pub(super) fn enforcement(&self, network: NetworkMode) -> Enforcement {
@@ -52,7 +59,7 @@ impl Kernel {
         let network = if self.namespaces || self.seccomp { network } else { NetworkMode::Any };
         let (mut enforced, mut missing) = (Vec::new(), Vec::new());
         let mut sort = |name, holds| if holds { enforced.push(name) } else { missing.push(name) };
-        sort("no_new_privileges", self.landlock.is_some() || self.seccomp);
+        sort("no_new_privileges", self.landlock.is_some() || self.seccomp || self.namespaces);
         sort("files", self.landlock.is_some());
         sort("system_calls", self.seccomp);
         sort("own_network", self.namespaces && network != NetworkMode::Any);

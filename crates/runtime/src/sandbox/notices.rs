@@ -69,16 +69,14 @@ impl Drop for Notices {
 async fn answer_all(listener: AsyncFd<OwnedFd>, refused: Arc<Refused>) {
     for _ in 0..ANSWERED_MAX {
         let Ok(mut ready) = listener.readable().await else { return };
-        match answer_one(listener.get_ref()) {
-            Ok((number, arguments)) => {
-                let (what, right) = syscalls::in_words(number, arguments);
-                let by = RefusedBy::Syscalls;
-                refused.note(Refusal { what, right, by, count: 1, next: String::new() });
+        // An error means that the caller was killed or interrupted before we looked, or that there is nothing yet.
+        if let Ok(notice) = receive(listener.get_ref()) {
+            let (what, right) = syscalls::in_words(i64::from(notice.data.nr), notice.data.args);
+            // Noted before it is answered: the answer may end the call whose receipt this belongs to.
+            refused.note(Refusal { what, right, by: RefusedBy::Syscalls, count: 1, next: String::new() });
+            if let Err(error) = refuse(listener.get_ref(), notice.id) {
+                tracing::debug!(%error, "answer a refused system call");
             }
-            // The caller was killed or interrupted before we looked.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => {}
-            // The worker is gone, or there is nothing to read yet.
-            Err(_) => {}
         }
         if is_finished(listener.get_ref()) {
             return;
@@ -89,21 +87,28 @@ async fn answer_all(listener: AsyncFd<OwnedFd>, refused: Arc<Refused>) {
     }
 }
 
-/// Receives one call and refuses it.
-#[expect(unsafe_code, reason = "notifications are read and answered by ioctl")]
-fn answer_one(listener: &OwnedFd) -> io::Result<(i64, [u64; 6])> {
-    let check = |answer: libc::c_int| if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-    // SAFETY: the structure is plain numbers, and the kernel wants it to be zero.
-    let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+/// Receives one call that waits.
+#[expect(unsafe_code, reason = "notifications are read by ioctl")]
+fn receive(listener: &OwnedFd) -> io::Result<libc::seccomp_notif> {
     if !has_more(listener) {
         return Err(io::ErrorKind::WouldBlock.into());
     }
+    // SAFETY: the structure is plain numbers, and the kernel wants it to be zero.
+    let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one notice into the structure of that type.
-    check(unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV as _, &raw mut notice) })?;
-    let response = libc::seccomp_notif_resp { id: notice.id, val: 0, error: -libc::EPERM, flags: 0 };
+    let answer =
+        unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV as _, &raw mut notice) };
+    if answer == 0 { Ok(notice) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tells the caller that it may not.
+#[expect(unsafe_code, reason = "notifications are answered by ioctl")]
+fn refuse(listener: &OwnedFd, id: u64) -> io::Result<()> {
+    let response = libc::seccomp_notif_resp { id, val: 0, error: -libc::EPERM, flags: 0 };
     // SAFETY: the kernel reads one response from the structure of that type.
-    check(unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const response) })?;
-    Ok((i64::from(notice.data.nr), notice.data.args))
+    let answer =
+        unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const response) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// True when a call waits: receiving without one would block the thread.
