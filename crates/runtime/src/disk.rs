@@ -6,10 +6,19 @@ use std::{
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 /// Bytes written between two looks that are worth a look.
 const WORTH_A_LOOK: u64 = 1 << 20;
+
+/// How long nobody looks: while nothing is written, and while something is. In this time a fast disk takes a few hundred,
+/// or a few, megabytes.
+const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_WHILE_WRITING: Duration = Duration::from_millis(10);
+
+/// A look at many files takes long; it is followed by a pause that is this much longer.
+const PAUSE_PER_LOOK: u32 = 4;
 
 /// Files that are looked at; an agent with more has used up its room whatever they hold.
 const FILES_MAX: usize = 50_000;
@@ -21,6 +30,7 @@ pub(crate) struct Disk {
     temporary: PathBuf,
     bytes_max: u64,
     written: u64,
+    pause: Duration,
 }
 
 impl Disk {
@@ -32,6 +42,7 @@ impl Disk {
             temporary: confinement.scratch.temporary.clone(),
             bytes_max: program.limits.disk_bytes(),
             written: 0,
+            pause: PAUSE,
         }
     }
 
@@ -40,13 +51,21 @@ impl Disk {
         let written = process::written_bytes(pid).unwrap_or(u64::MAX);
         // What its children write is counted with it only once they have ended.
         let may_have_written = written.saturating_sub(self.written) >= WORTH_A_LOOK || process::has_children(pid);
+        self.pause = PAUSE;
         if !may_have_written {
             return false;
         }
         self.written = written;
+        let started = Instant::now();
         let mut look = Look { bytes: 0, files: 0 };
         self.folders.iter().for_each(|folder| look.at_folder(folder));
+        self.pause = PAUSE_WHILE_WRITING.max(started.elapsed() * PAUSE_PER_LOOK);
         look.bytes > self.bytes_max || look.files > FILES_MAX
+    }
+
+    /// How long to wait until the next look.
+    pub(crate) fn pause(&self) -> Duration {
+        self.pause
     }
 
     /// Removes temporary files, once nobody writes any more: nobody misses them, and the next call has room again.

@@ -36,9 +36,6 @@ use tokio::{
 /// CPU time after which a call counts as computing for long.
 const LONG_COMPUTING: Duration = Duration::from_millis(200);
 
-/// How often a running call's CPU time is looked at; a call under this never pays for it.
-const CPU_CHECK: Duration = Duration::from_millis(250);
-
 /// An agent that answered within this the last time is worth waiting for on the spot.
 const QUICK: Duration = Duration::from_micros(500);
 
@@ -436,7 +433,7 @@ async fn used_up(
     let mut has_stepped_back = false;
     let mut now = Instant::now();
     loop {
-        sleep_until(deadline.min(now + CPU_CHECK)).await;
+        sleep_until(deadline.min(now + disk.pause())).await;
         now = Instant::now();
         if now >= deadline {
             return Reason::TimeLimit;

@@ -86,7 +86,7 @@ pub(super) const NOT_SEEN: &[NotSeen] = &[
     },
     NotSeen {
         probe: "dropped_binary",
-        engines: &Engine::ALL,
+        engines: TYPESCRIPT,
         only_with_programs: true,
         why: "Landlock refuses to execute it, and the kernel tells nobody",
     },
