@@ -59,6 +59,8 @@ def serve(channel_fd, calls_fd):
     flush_output()
     channel.send(with_what_was_noticed(encode(answer)))
     result_bytes_max = start["limits"]["result_mb"] << 20
+    # Its room is the agent's from now on.
+    start = source = text = answer = None
     # The agent's own objects live as long as the process; collections need not visit them again.
     gc.freeze()
     while True:
