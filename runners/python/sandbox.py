@@ -1,7 +1,7 @@
 """Puts this process into its sandbox. The host prepared everything; here it is only applied.
 
-In this order, because each step needs what the next one takes away: identity, mounts, network, powers, files, system
-calls. Nothing of the agent has been read yet. See crates/runtime/src/sandbox for what is in the data.
+In this order, because each step needs what the next one takes away: identity, processes, mounts, network, powers, files,
+system calls. Nothing of the agent has been read yet. See crates/runtime/src/sandbox for what is in the data.
 """
 
 import array
@@ -19,6 +19,7 @@ PR_SET_SECUREBITS = 28
 PR_SET_NO_NEW_PRIVS = 38
 PR_GET_TID_ADDRESS = 40
 
+CLONE_NEWNET = 0x40000000
 CLONE_CHILD_CLEARTID = 0x00200000
 CLONE_CHILD_SETTID = 0x01000000
 SIGCHLD = 17
@@ -49,6 +50,11 @@ _prctl = _libc.prctl
 _prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 _mount = _libc.mount
 _mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_void_p]
+_unshare = _libc.unshare
+_unshare.argtypes = [ctypes.c_int]
+_heap_end = _libc.sbrk
+_heap_end.argtypes = [ctypes.c_long]
+_heap_end.restype = ctypes.c_void_p
 _before_fork = ctypes.pythonapi.PyOS_BeforeFork
 _after_fork_in_parent = ctypes.pythonapi.PyOS_AfterFork_Parent
 _after_fork_in_child = ctypes.pythonapi.PyOS_AfterFork_Child
@@ -63,6 +69,11 @@ def _thread_id_address():
 
 
 _THREAD_ID = _thread_id_address()
+
+
+def heap_end():
+    """Where the C library's heap ends."""
+    return _heap_end(0)
 
 
 def set_property(option, value):
@@ -92,18 +103,26 @@ def fork_into(namespaces):
     return pid
 
 
+_has_own_proc = False
+
+
+def settle_in(user, group):
+    """What a process does first in namespaces of its own, whatever it will become."""
+    global _has_own_proc
+    _become(user, group)
+    _has_own_proc = _own_proc()
+
+
 def enter(recipe, host):
     """Applies the recipe. Descriptors go to the host, and come from it, over the socket `host`. Raises OSError when
     something cannot be applied: then nothing of the agent may run."""
     ruleset = _receive(host) if recipe["has_rules"] else None
     namespaces = recipe.get("namespaces")
-    has_own_proc = False
     if namespaces:
-        _become(namespaces["user"], namespaces["group"])
         for source, target in namespaces["binds"]:
             _bind(source, target)
-        has_own_proc = _own_proc()
         if namespaces["has_proxy"]:
+            _checked(_unshare(CLONE_NEWNET), "unshare")
             with _listener(recipe["proxy_port"]) as listener:
                 _hand_over(host, PROXY, listener.fileno())
     instructions = recipe.get("filter")
@@ -111,7 +130,7 @@ def enter(recipe, host):
         _give_up_powers()
         set_property(PR_SET_NO_NEW_PRIVS, 1)
     if ruleset is not None:
-        _restrict_files(ruleset, recipe["proc_access"] if has_own_proc else None)
+        _restrict_files(ruleset, recipe["proc_access"] if _has_own_proc else None)
         os.close(ruleset)
     if instructions:
         listener = _install(binascii.a2b_base64(instructions))

@@ -1,7 +1,8 @@
 """The warm parent of all workers of one Python environment.
 
 Started once per environment, it imports what agents commonly import, then forks a worker each time the host asks.
-It runs no agent code, has one thread, holds no secret and no descriptor besides its control socket.
+It runs no agent code, has one thread, holds no secret and no descriptor besides its control socket. One worker more than
+were asked for waits, so that the next one is there at once.
 
 Control socket: one SEQPACKET message per request or event, JSON text.
   host   {"op": "fork", "namespaces": flags} with three descriptors (channel, host calls, log)
@@ -10,6 +11,7 @@ Control socket: one SEQPACKET message per request or event, JSON text.
   zygote {"op": "exited", "pid": n, "status": wait status}
 """
 
+import collections
 import gc
 import json
 import os
@@ -20,6 +22,9 @@ import sys
 
 SHIMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shims")
 CONTROL = 3
+
+# More than a heap of this kind has gaps.
+HEAP_BLOCKS_MAX = 20_000
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -77,7 +82,22 @@ def fill_allocator_gaps():
     """Objects of every small size, to be kept: what a worker allocates then goes to fresh pages, close together,
     instead of into gaps all over the shared ones, each of which would have to be copied."""
     sizes = range(48, 513, 16)
-    return [bytes(size - 40) for size in sizes for _ in range(400)], [[[None], {}, (index,)] for index in range(2000)]
+    small = [bytes(size - 40) for size in sizes for _ in range(400)], [[[None], {}, (index,)] for index in range(2000)]
+    return small, fill_heap_gaps()
+
+
+def fill_heap_gaps():
+    """The same for larger sizes, which the C library keeps: blocks of each until the heap has to grow for one."""
+    blocks = []
+    for size in (1 << 16, 1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11, 1 << 10, 640, 544):
+        end = sys.modules["sandbox"].heap_end()
+        while sys.modules["sandbox"].heap_end() == end and len(blocks) < HEAP_BLOCKS_MAX:
+            blocks.append(bytes(size - 48))
+    return blocks
+
+
+# A process that is ready to become the next worker: in its namespaces, with nothing of any agent.
+Spare = collections.namedtuple("Spare", "pid socket namespaces")
 
 
 class Zygote:
@@ -86,6 +106,7 @@ class Zygote:
     def __init__(self, control):
         self.control = control
         self.workers = set()
+        self.spare = None
         self.wakeup_read, self.wakeup_write = socket.socketpair()
         self.wakeup_read.setblocking(False)
         self.wakeup_write.setblocking(False)
@@ -104,6 +125,9 @@ class Zygote:
                 self.reap()
             if self.control.fileno() in ready and not self.serve_one():
                 break
+        if self.spare is not None:
+            self.spare.socket.close()
+            self.spare = None
         for pid in list(self.workers):
             self.kill(pid)
         while self.children():
@@ -123,21 +147,57 @@ class Zygote:
         return True
 
     def fork(self, descriptors, namespaces):
+        """Turns the spare into a worker, or forks one where there is none; then makes a new spare, while the host is
+        busy with the worker."""
         try:
-            pid = sys.modules["sandbox"].fork_into(namespaces)
+            pid = self.use_spare(descriptors, namespaces) or self.fork_one(namespaces, descriptors=descriptors)
         except OSError as error:
-            for descriptor in descriptors:
-                os.close(descriptor)
             self.say({"op": "fork_failed", "message": str(error)})
             return
-        if pid == 0:
-            self.become_worker(descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
         self.workers.add(pid)
-        for descriptor in descriptors:
-            os.close(descriptor)
         self.say({"op": "forked", "pid": pid})
+        self.make_spare(namespaces)
 
-    def become_worker(self, descriptors):
+    def use_spare(self, descriptors, namespaces):
+        """The process of the spare, which has the descriptors now; None when there is no such spare."""
+        spare, self.spare = self.spare, None
+        if spare is None:
+            return None
+        with spare.socket:
+            if spare.namespaces != namespaces:
+                # It ends when the socket does.
+                return None
+            try:
+                socket.send_fds(spare.socket, [b"w"], descriptors)
+            except OSError:
+                return None
+        return spare.pid
+
+    def make_spare(self, namespaces):
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                pid = self.fork_one(namespaces, waits_on=theirs, foreign=ours)
+            except OSError:
+                # The next worker is forked when it is asked for, and says why that does not work.
+                ours.close()
+                return
+        self.spare = Spare(pid, ours, namespaces)
+
+    def fork_one(self, namespaces, descriptors=None, waits_on=None, foreign=None):
+        """Forks a worker with these descriptors, or one that waits for them on a socket."""
+        user, group = os.geteuid(), os.getegid()
+        pid = sys.modules["sandbox"].fork_into(namespaces)
+        if pid == 0:
+            if foreign is not None:
+                foreign.close()
+            self.become_worker(descriptors, waits_on, (user, group) if namespaces else None)
+        return pid
+
+    def become_worker(self, descriptors, waits_on, identity):
         status = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -151,6 +211,13 @@ class Zygote:
             set_property = sys.modules["sandbox"].set_property
             set_property(PR_SET_PDEATHSIG, signal.SIGKILL)
             set_property(PR_SET_CHILD_SUBREAPER, 1)
+            if identity is not None:
+                sys.modules["sandbox"].settle_in(*identity)
+            if waits_on is not None:
+                with waits_on:
+                    _, descriptors, _, _ = socket.recv_fds(waits_on, 1, 3)
+                if not descriptors:
+                    os._exit(0)
             channel, calls, log = descriptors
             os.dup2(log, 1)
             os.dup2(log, 2)
@@ -188,8 +255,9 @@ class Zygote:
             if pid in self.workers:
                 self.workers.discard(pid)
                 self.say({"op": "exited", "pid": pid, "status": status})
+        spare = self.spare.pid if self.spare else None
         for pid in self.children():
-            if pid not in self.workers:
+            if pid not in self.workers and pid != spare:
                 os.kill(pid, signal.SIGKILL)
 
     def children(self):

@@ -61,10 +61,6 @@ pub struct Recipe {
 /// Namespaces as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceRecipe {
-    /// User id, the same inside and outside.
-    pub user: u32,
-    /// Group id, the same inside and outside.
-    pub group: u32,
     /// Folders that are seen elsewhere: from, to.
     pub binds: Vec<(PathBuf, PathBuf)>,
     /// Whether a listener for the proxy is wanted.

@@ -178,8 +178,6 @@ fn recipe(prepared: &Prepared) -> Recipe {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     Recipe {
         namespaces: prepared.namespaces.as_ref().map(|namespaces| NamespaceRecipe {
-            user: namespaces.user,
-            group: namespaces.group,
             binds: namespaces.binds.clone(),
             has_proxy: namespaces.has_proxy,
         }),

@@ -28,15 +28,11 @@ const SHARED_MEMORY: &str = "/dev/shm";
 
 impl Namespaces {
     /// For one worker. Without network it needs none of its own: the empty one of its zygote is as good, because its
-    /// filter lets it open no socket in it.
+    /// filter lets it open no socket in it. One that has a proxy makes its network when it knows that it has.
     pub(super) fn of_worker(confinement: &Confinement) -> Self {
-        let network = match confinement.network {
-            NetworkMode::Hosts => libc::CLONE_NEWNET,
-            NetworkMode::None | NetworkMode::Any => 0,
-        };
         let scratch = &confinement.scratch;
         Self {
-            flags: OF_EVERY_WORKER | network,
+            flags: OF_EVERY_WORKER,
             binds: [(&scratch.shared_memory, SHARED_MEMORY), (&scratch.temporary, TEMPORARY)]
                 .into_iter()
                 .filter(|(_, place)| !confinement.needs(place))
