@@ -35,8 +35,9 @@ _ALWAYS_READABLE = SYSTEM + _folders({sys.prefix, sys.base_prefix, sys.exec_pref
 
 class _State:
     def __init__(self, bounds):
-        self.writable = _folders(bounds["writable"]) + TEMPORARY
-        self.readable = _ALWAYS_READABLE + self.writable + _folders(bounds["readable"])
+        # Kept apart from those of every worker: putting them together would touch, and so copy, what all share.
+        self.writable = _folders(bounds["writable"])
+        self.readable = _folders(bounds["readable"])
         self.may_start_programs = bounds["may_start_programs"]
         self.network = bounds["network"]
         self.withheld = frozenset(bounds["withheld"])
@@ -55,6 +56,12 @@ class _State:
         self.forked = True
         if self.of_children is None:
             self.of_children = mmap.mmap(-1, CHILDREN_BYTES)
+
+    def can_write(self, path):
+        return path.startswith(self.writable) or path.startswith(TEMPORARY)
+
+    def can_read(self, path):
+        return path.startswith(_ALWAYS_READABLE) or path.startswith(self.readable) or self.can_write(path)
 
     def note(self, kind, target):
         if os.getpid() != self.process:
@@ -134,7 +141,7 @@ def miss_module(name, folder):
 
 def may_read(folder):
     """False when nothing in the folder can be read."""
-    return _state is None or (folder.rstrip("/") + "/").startswith(_state.readable)
+    return _state is None or _state.can_read(folder.rstrip("/") + "/")
 
 
 def _notice(event, arguments):
@@ -205,12 +212,12 @@ def _read(path, *_):
             state.note("inspect", owner)
         return
     # What the agent can write, it can make a link to somewhere else.
-    if (path + "/").startswith(state.writable):
+    if state.can_write(path + "/"):
         if os.path.islink(path) or not os.path.exists(path):
             path = os.path.realpath(path)
         else:
             return
-    if not (path + "/").startswith(state.readable):
+    if not state.can_read(path + "/"):
         state.note("read", path)
 
 
@@ -222,7 +229,7 @@ def _write(path, folder=-1):
         _touch(path)
     if os.path.islink(path):
         path = os.path.realpath(path)
-    if not (path + "/").startswith(_state.writable):
+    if not _state.can_write(path + "/"):
         _state.note("write", path)
 
 
@@ -287,7 +294,7 @@ def _start(program, *_):
         program = program[0]
     program = os.fsdecode(program)
     # What an agent can write, nobody executes.
-    is_own = "/" in program and _path(program).startswith(_state.writable)
+    is_own = "/" in program and _state.can_write(_path(program))
     if is_own or not _state.may_start_programs:
         _state.note("start", program)
 

@@ -87,9 +87,11 @@ def enter_sandbox(start, calls_fd):
 def settle(start):
     """Takes on what the agent sees of itself: its environment, its folder, its bounds."""
     # The zygote has no environment, so this is all of it.
-    for name, value in start["environment"].items():
-        os.environ[name] = value
-    time.tzset()
+    variables = [(os.fsencode(name), os.fsencode(value)) for name, value in start["environment"].items()]
+    os.environ._data.update(variables)
+    sandbox.set_environment([name + b"=" + value for name, value in variables])
+    if "TZ" in start["environment"]:
+        time.tzset()
     try:
         os.chdir(start["working_directory"])
     except OSError:

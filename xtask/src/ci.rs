@@ -102,9 +102,12 @@ fn typescript(root: &Path) -> Result<Ended> {
         probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
     };
     if let Some(missing) = ["node", "openssl"].into_iter().find(|program| !is_there(program)) {
-        return Ok(Ended::Skipped(format!("{missing} was not found, so the TypeScript runner was not tested")));
+        return Ok(Ended::Skipped(format!(
+            "{missing} was not found, so the TypeScript runner was not tested"
+        )));
     }
-    let entries = std::fs::read_dir(root.join(TYPESCRIPT_TESTS)).context("read the tests of the TypeScript runner")?;
+    let entries =
+        std::fs::read_dir(root.join(TYPESCRIPT_TESTS)).context("read the tests of the TypeScript runner")?;
     let files: Vec<String> = entries
         .flatten()
         .map(|entry| entry.path().display().to_string())

@@ -85,7 +85,9 @@ impl CallLog {
 /// True for text that has the form of a call's id.
 pub(crate) fn is_call_id(text: &str) -> bool {
     let parts: Vec<&str> = text.strip_prefix('c').map(|rest| rest.split('-').collect()).unwrap_or_default();
-    parts.len() == 3 && parts[0].len() == 11 && text[1..].bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+    parts.len() == 3
+        && parts[0].len() == 11
+        && text[1..].bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// Makes ids of calls: by time, process and number, so that no two calls of a home have the same.

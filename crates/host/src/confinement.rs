@@ -121,7 +121,10 @@ impl OwnFolders {
     }
 
     fn make(&self) -> io::Result<()> {
-        [&self.data, &self.workspace].into_iter().chain(self.scratch.folders()).try_for_each(|folder| make_folder(folder))
+        [&self.data, &self.workspace]
+            .into_iter()
+            .chain(self.scratch.folders())
+            .try_for_each(|folder| make_folder(folder))
     }
 }
 

@@ -124,12 +124,21 @@ fn enforcement(host: &Host) -> Vec<Finding> {
             FindingState::Missing,
             format!("{detail}; `{}` is demanded", required.as_str()),
             "no agent can run",
-            &format!("set `require = \"{}\"` under `[sandbox]` in roost.toml to accept less", enforcement.level.as_str()),
+            &format!(
+                "set `require = \"{}\"` under `[sandbox]` in roost.toml to accept less",
+                enforcement.level.as_str()
+            ),
         )
     };
     let missing = enforcement.missing.iter().map(|missing| {
         let (cost, next) = cost_of(missing);
-        Finding::lacking("sandbox", FindingState::Limited, format!("no {}", missing.replace('_', " ")), cost, next)
+        Finding::lacking(
+            "sandbox",
+            FindingState::Limited,
+            format!("no {}", missing.replace('_', " ")),
+            cost,
+            next,
+        )
     });
     std::iter::once(first).chain(missing).collect()
 }
@@ -140,13 +149,17 @@ fn cost_of(missing: &str) -> (&'static str, &'static str) {
             "an agent can read and write what you can",
             "use a kernel with Landlock (6.2 or newer), and see whether it is switched on in `lsm=`",
         ),
-        "system_calls" => ("an agent can use every part of the kernel that you can", "use a kernel with seccomp"),
+        "system_calls" => {
+            ("an agent can use every part of the kernel that you can", "use a kernel with seccomp")
+        }
         "own_network" | "own_processes" | "own_identity" => (
             "an agent cannot be given single computers, and its processes are not apart from yours",
             "allow user namespaces: `sysctl kernel.unprivileged_userns_clone=1`, or on Ubuntu \
              `sysctl kernel.apparmor_restrict_unprivileged_userns=0`",
         ),
-        "signals" => ("an agent can send signals to your programs", "use a newer kernel, or allow user namespaces"),
+        "signals" => {
+            ("an agent can send signals to your programs", "use a newer kernel, or allow user namespaces")
+        }
         "processes" => (
             "an agent may start any number of processes while it runs",
             "run as an ordinary user, or where the pids control group can be written",

@@ -13,16 +13,16 @@ mod audit; // what was decided
 
 pub use self::{
     audit::{
-        Broken as AuditBroken, Filter as AuditFilter, Listing as AuditListing, Outcome as AuditOutcome, Row as AuditRow,
-        Verified as AuditVerified, What as AuditWhat,
+        Broken as AuditBroken, Filter as AuditFilter, Listing as AuditListing, Outcome as AuditOutcome,
+        Row as AuditRow, Verified as AuditVerified, What as AuditWhat,
     },
     grants::{Grant, Revoked},
     policy::Policy,
 };
 pub(crate) use self::{
-    grants::Generation,
     audit::{rows as audit_rows, verify as verify_audit},
     command_text::revoke_command,
+    grants::Generation,
 };
 
 use self::{
@@ -162,9 +162,8 @@ pub struct Gate {
 }
 
 /// What lies in the home folder and is nobody's but the host's.
-const OWN_FILES: [&str; 10] = [
-    "grants.json", "grants.lock", "audit", "roost.toml", ".env", "keys", "run", "logs", "cache", "roost.db",
-];
+const OWN_FILES: [&str; 10] =
+    ["grants.json", "grants.lock", "audit", "roost.toml", ".env", "keys", "run", "logs", "cache", "roost.db"];
 
 impl Gate {
     /// The gate of this home, with its grants in `grants.json` and its log in `audit/`.
@@ -230,7 +229,9 @@ impl Gate {
     pub(crate) fn would_allow(&self, caller: &Caller, asks: &Asks, right: &Right) -> String {
         match self.consider(caller, asks, right) {
             Decision::Denied { next, .. } => next,
-            Decision::Allowed { .. } => "it is granted; this file's own permissions do not allow it".to_owned(),
+            Decision::Allowed { .. } => {
+                "it is granted; this file's own permissions do not allow it".to_owned()
+            }
         }
     }
 
@@ -357,7 +358,8 @@ impl Gate {
 }
 
 /// Why a place cannot be opened to any app.
-const HOLDS_OWN_FILES: &str = "the host keeps its grants, its log and its settings there; no grant changes that";
+const HOLDS_OWN_FILES: &str =
+    "the host keeps its grants, its log and its settings there; no grant changes that";
 
 /// A store that cannot be read gives nothing.
 fn unusable(failure: Failure) -> Decision {

@@ -187,12 +187,7 @@ impl Inner {
     }
 
     fn around<'a>(&'a self, context: &'a str) -> Surroundings<'a> {
-        Surroundings {
-            gate: &self.gate,
-            places: self.workshop.places(),
-            call: self.call_ids.next(),
-            context,
-        }
+        Surroundings { gate: &self.gate, places: self.workshop.places(), call: self.call_ids.next(), context }
     }
 
     /// Who an app is and what it asks for: an agent by name, a file of the agents folder, or a file elsewhere.

@@ -31,8 +31,8 @@ pub use self::{
     contract::{ContractResult, contract_tests, validate_file},
     doctor::{Finding, FindingState, examine},
     gate::{
-        AuditBroken, AuditFilter, AuditListing, AuditOutcome, AuditRow, AuditVerified, AuditWhat, Caller, Decision,
-        Gate, Grant, Policy, Revoked, Source as RightSource, Why as WhyDenied,
+        AuditBroken, AuditFilter, AuditListing, AuditOutcome, AuditRow, AuditVerified, AuditWhat, Caller,
+        Decision, Gate, Grant, Policy, Revoked, Source as RightSource, Why as WhyDenied,
     },
     host::{Host, OpenFile},
     knowledge::{NoProgress, Progress},

@@ -40,9 +40,8 @@ impl Runnable {
         }
         let is_used = |granted: &&Granted| match &granted.right {
             Right::Network(target) => traffic.iter().any(|one| {
-                HostPort::parse(&one.host).is_ok_and(|host| {
-                    target.covers(&HostPort { port: Some(one.port), ..host })
-                })
+                HostPort::parse(&one.host)
+                    .is_ok_and(|host| target.covers(&HostPort { port: Some(one.port), ..host }))
             }),
             Right::Subprocess => forked,
             // Where use cannot be seen, it is taken for granted: better to suggest too little than to break an agent.
@@ -169,15 +168,11 @@ impl Workshop {
         let limits = own.map_or(&self.settings.limits, |own| &own.limits).clone();
         let mut environment = self.settings.environment.clone();
         environment.extend(own.map(|own| own.environment.clone()).unwrap_or_default());
-        let confinement = confinement::confinement(
-            &file.path,
-            &in_force.rights,
-            &self.settings,
-            &mut environment,
-            || self.runtime.proxy_certificate(),
-        )?;
-        let withheld =
-            in_force.withheld.into_iter().filter(|name| !environment.contains_key(name)).collect();
+        let confinement =
+            confinement::confinement(&file.path, &in_force.rights, &self.settings, &mut environment, || {
+                self.runtime.proxy_certificate()
+            })?;
+        let withheld = in_force.withheld.into_iter().filter(|name| !environment.contains_key(name)).collect();
         let granted: Vec<Granted> =
             in_force.granted.iter().map(|right| self.granted(right, file.language)).collect();
         let watched = granted.iter().filter_map(|granted| granted.seen_as.clone()).collect();

@@ -79,10 +79,16 @@ impl Host {
         let Standing { caller, asks } = &standing;
         let grants = self.inner.gate.grants();
         let tried = grants.tried(&caller.app, &caller.digest)?;
-        let tried = tried.into_iter().map(|right| Ask { right, evidence: Evidence::Tried, line: None, original: None });
+        let tried = tried.into_iter().map(|right| Ask {
+            right,
+            evidence: Evidence::Tried,
+            line: None,
+            original: None,
+        });
         let mut wanted: Vec<Ask> = asks.asks.clone();
         wanted.extend(tried.filter(|ask| !asks.cover(&ask.right)));
-        let mut rights: Vec<RightState> = wanted.iter().map(|ask| self.state(&standing, &ask.right, Some(ask))).collect();
+        let mut rights: Vec<RightState> =
+            wanted.iter().map(|ask| self.state(&standing, &ask.right, Some(ask))).collect();
         for grant in grants.list(Some(&caller.app))? {
             if !rights.iter().any(|known| known.right == grant.right) {
                 rights.push(self.state(&standing, &grant.right, None));
@@ -92,7 +98,13 @@ impl Host {
         rights.sort_by(|one, other| one.right.cmp(&other.right));
         rights.dedup_by(|one, other| one.right == other.right);
         let declared = asks.declared;
-        Ok(AppRights { app: caller.app.clone(), digest: caller.digest, origin: caller.origin, declared, rights })
+        Ok(AppRights {
+            app: caller.app.clone(),
+            digest: caller.digest,
+            origin: caller.origin,
+            declared,
+            rights,
+        })
     }
 
     fn state(&self, standing: &Standing, right: &Right, ask: Option<&Ask>) -> RightState {
@@ -124,7 +136,13 @@ impl Host {
     }
 
     /// Gives rights to an app; all of them or, when one is refused, none.
-    pub async fn grant(&self, app: &str, rights: &[Right], lasting: Lasting, by: &str) -> Result<AppId, Failure> {
+    pub async fn grant(
+        &self,
+        app: &str,
+        rights: &[Right],
+        lasting: Lasting,
+        by: &str,
+    ) -> Result<AppId, Failure> {
         let Standing { caller, asks } = self.inner.standing(app).await?;
         let gate = &self.inner.gate;
         rights.iter().try_for_each(|right| gate.may_be_granted(&caller, &asks, right))?;
@@ -194,7 +212,8 @@ impl Host {
     /// Checks that the audit log is whole.
     pub fn verify_audit(&self) -> Result<AuditVerified, Failure> {
         self.inner.gate.audit().flush()?;
-        verify_audit(self.audit_folder()).map_err(|broken| Failure::new(Reason::AuditBroken, broken.to_string()))
+        verify_audit(self.audit_folder())
+            .map_err(|broken| Failure::new(Reason::AuditBroken, broken.to_string()))
     }
 
     fn audit_folder(&self) -> &std::path::Path {

@@ -34,13 +34,16 @@ pub(crate) fn placeholder(
     host: &HostPort,
     header: &HeaderName,
 ) -> Result<Secret, Failure> {
-    let refuse = |why: String| Failure::new(Reason::InvalidSettings, format!("the secret {}: {why}", name.as_str()));
+    let refuse =
+        |why: String| Failure::new(Reason::InvalidSettings, format!("the secret {}: {why}", name.as_str()));
     let value = value.ok_or_else(|| {
-        refuse("the host has no variable of that name".to_owned()).with_next("put it into `.env` in the home folder")
+        refuse("the host has no variable of that name".to_owned())
+            .with_next("put it into `.env` in the home folder")
     })?;
     let host = goes_to(host);
     let placeholder = format!("roost-secret-{}", unguessable(name, &host)?);
-    let in_use = SecretUse::new(&placeholder, value, host, header).map_err(|error| refuse(error.to_string()))?;
+    let in_use =
+        SecretUse::new(&placeholder, value, host, header).map_err(|error| refuse(error.to_string()))?;
     Ok(Secret { placeholder, in_use })
 }
 

@@ -46,7 +46,8 @@ impl Standing {
         let mut found = InForce::default();
         for right in candidates {
             match (gate.decide(&self.caller, &self.asks, &right), &right) {
-                (Decision::Allowed { .. }, Right::Files { .. }) if leads_to_own_files(&right, gate, user_home) => {}
+                (Decision::Allowed { .. }, Right::Files { .. })
+                    if leads_to_own_files(&right, gate, user_home) => {}
                 (Decision::Allowed { by }, _) => {
                     if matches!(by, GivenBy::Grant(_)) {
                         found.granted.push(right.clone());
@@ -171,7 +172,9 @@ impl Places<'_> {
         let data = self.home.data();
         if let Ok(below) = path.strip_prefix(&data) {
             let first = below.iter().next().map(|first| data.join(first));
-            return first.and_then(|path| Place::of_path(&path, self.user_home).ok()).unwrap_or_else(|| place.clone());
+            return first
+                .and_then(|path| Place::of_path(&path, self.user_home).ok())
+                .unwrap_or_else(|| place.clone());
         }
         if path.starts_with(self.home.root()) {
             return place.clone();
@@ -236,7 +239,11 @@ mod tests {
     fn a_refusal_near_the_host_never_names_the_host() {
         check(&[], "files:read:/home/me/.roost/agents/other_agent.py", "agents:read");
         check(&[], "files:write:/home/me/.roost/agents/new_agent.py", "agents:write");
-        check(&[], "files:write:/home/me/.roost/.brainstem_data/notes/a/b.txt", "files:write:~/.roost/.brainstem_data/notes");
+        check(
+            &[],
+            "files:write:/home/me/.roost/.brainstem_data/notes/a/b.txt",
+            "files:write:~/.roost/.brainstem_data/notes",
+        );
         check(&[], "files:read:/home/me/.roost/roost.toml", "files:read:~/.roost/roost.toml");
         check(&[], "files:write:/home/me/.roost", "files:write:~/.roost");
     }

@@ -67,18 +67,21 @@ pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure>
 /// What went wrong in one call, and the grant that would have let it go on.
 fn explain_call(record: &CallRecord) -> Explanation {
     let receipt = &record.receipt;
-    let evidence = receipt.refused.iter().map(|refusal| {
-        format!("refused {} times: {}; {}", refusal.count, refusal.what, refusal.next)
-    });
+    let evidence = receipt
+        .refused
+        .iter()
+        .map(|refusal| format!("refused {} times: {}; {}", refusal.count, refusal.what, refusal.next));
     let named = receipt.refused.iter().find(|refusal| refusal.right.is_some());
     let (reason, cause, next) = match (&record.error, named) {
-        (Some(failure), _) => {
-            (Some(failure.reason), failure.message.clone(), failure.next_step().to_owned())
+        (Some(failure), _) => (Some(failure.reason), failure.message.clone(), failure.next_step().to_owned()),
+        (None, Some(refusal)) => (
+            Some(Reason::RightMissing),
+            format!("It answered, but not allowed: {}", refusal.what),
+            refusal.next.clone(),
+        ),
+        (None, None) => {
+            (None, "It answered; what was refused to it needs no grant.".to_owned(), String::new())
         }
-        (None, Some(refusal)) => {
-            (Some(Reason::RightMissing), format!("It answered, but not allowed: {}", refusal.what), refusal.next.clone())
-        }
-        (None, None) => (None, "It answered; what was refused to it needs no grant.".to_owned(), String::new()),
     };
     Explanation {
         subject: format!("{} of {} at {}", receipt.call, record.agent, record.time),

@@ -5,8 +5,8 @@
 use crate::{confinement::Confinement, proxy::Verdict};
 use futures::future::BoxFuture;
 use roost_protocol::{
-    AgentDescription, ClassFailure, Dependencies, Digest, Enforcement, Failure, HostCall, HostPort, HostTraffic,
-    Language, Limits, Performed, Refusal, WorkerUse,
+    AgentDescription, ClassFailure, Dependencies, Digest, Enforcement, Failure, HostCall, HostPort,
+    HostTraffic, Language, Limits, Performed, Refusal, WorkerUse,
 };
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, sync::Arc};

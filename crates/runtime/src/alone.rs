@@ -9,13 +9,7 @@ use crate::{
     sandbox::{Entry, LanguageFiles, Notices, Refused, StartsBy, receive_descriptors},
 };
 use roost_protocol::{Failure, Reason};
-use std::{
-    io,
-    os::unix::net::UnixStream,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, os::unix::net::UnixStream, path::Path, sync::Arc, time::Duration};
 use tokio::{io::AsyncReadExt as _, net::unix::pipe, process::Child};
 
 /// The first descriptor after the standard ones; the program finds it closed.
@@ -47,7 +41,8 @@ pub(crate) async fn run_alone(
     let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
     let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
     ours.set_nonblocking(true).map_err(refuse)?;
-    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|error| refuse(error.into()))?;
+    let (reader, writer) =
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|error| refuse(error.into()))?;
     let child = Launch {
         program: interpreter,
         arguments: vec!["-B".into(), program.file.clone().into()],
@@ -64,9 +59,12 @@ pub(crate) async fn run_alone(
     let printed = pipe::Receiver::from_owned_fd(reader).map_err(refuse)?;
     let handed = receive_descriptors(&ours).await.map_err(refuse)?;
     let refused = Arc::new(Refused::default());
-    let _heard = handed.notices.map(|listener| Notices::listen(listener, refused)).transpose().map_err(refuse)?;
+    let _heard =
+        handed.notices.map(|listener| Notices::listen(listener, refused)).transpose().map_err(refuse)?;
     let ended = tokio::time::timeout(within, wait(child, printed)).await;
-    ended.map_err(|_| refuse(io::Error::other(format!("no end within {} s", within.as_secs()))))?.map_err(refuse)
+    ended
+        .map_err(|_| refuse(io::Error::other(format!("no end within {} s", within.as_secs()))))?
+        .map_err(refuse)
 }
 
 async fn wait(mut child: Child, printed: pipe::Receiver) -> io::Result<Ran> {

@@ -9,8 +9,8 @@ use crate::{
     worker::Surroundings,
 };
 use roost_protocol::{
-    Access, HostCall, HostCallReply, HostPort, HostTraffic, Place, Refusal, RefusedBy, Right, Tried, TriedKind,
-    VariableName,
+    Access, HostCall, HostCallReply, HostPort, HostTraffic, Place, Refusal, RefusedBy, Right, Tried,
+    TriedKind, VariableName,
 };
 use std::{
     io,

@@ -48,11 +48,7 @@ impl Scratch {
     /// The folders below this one.
     #[must_use]
     pub fn below(folder: &std::path::Path) -> Self {
-        Self {
-            temporary: folder.join("tmp"),
-            shared_memory: folder.join("shm"),
-            cache: folder.join("cache"),
-        }
+        Self { temporary: folder.join("tmp"), shared_memory: folder.join("shm"), cache: folder.join("cache") }
     }
 
     /// All of them.

@@ -50,7 +50,8 @@ impl Disk {
     pub(crate) fn is_over(&mut self, pid: u32) -> bool {
         let written = process::written_bytes(pid).unwrap_or(u64::MAX);
         // What its children write is counted with it only once they have ended.
-        let may_have_written = written.saturating_sub(self.written) >= WORTH_A_LOOK || process::has_children(pid);
+        let may_have_written =
+            written.saturating_sub(self.written) >= WORTH_A_LOOK || process::has_children(pid);
         self.pause = PAUSE;
         if !may_have_written {
             return false;

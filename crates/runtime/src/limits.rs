@@ -29,7 +29,9 @@ impl Enforcer {
             let list = if holds { &mut enforcement.enforced } else { &mut enforcement.missing };
             list.push(name.to_owned());
         };
-        for always in ["wall_time", "cpu_time", "open_files", "output", "result", "file_size", "memory_per_process"] {
+        for always in
+            ["wall_time", "cpu_time", "open_files", "output", "result", "file_size", "memory_per_process"]
+        {
             sort(always, true);
         }
         sort("memory_of_all_processes", self.cgroups.enforces_memory());
@@ -47,7 +49,12 @@ impl Enforcer {
     }
 
     /// Limits of one process. With an identity of its own only its own processes count against it.
-    pub(crate) fn of_process(&self, limits: &Limits, language: Language, identity: Identity) -> Vec<ResourceLimit> {
+    pub(crate) fn of_process(
+        &self,
+        limits: &Limits,
+        language: Language,
+        identity: Identity,
+    ) -> Vec<ResourceLimit> {
         // Data rather than address space: runtimes reserve far more addresses than they use.
         let reserved = match language {
             Language::Python => 0,
@@ -106,7 +113,8 @@ pub(crate) fn raise_own_descriptors() {
     let now = getrlimit(Resource::Nofile);
     let wanted = now.maximum.map_or(OWN_DESCRIPTORS, |maximum| maximum.min(OWN_DESCRIPTORS));
     if now.current.is_some_and(|current| current < wanted)
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: now.maximum })
+        && let Err(error) =
+            setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: now.maximum })
     {
         tracing::debug!(%error, "raise the limit on open files");
     }

@@ -75,7 +75,8 @@ impl Launch<'_> {
         let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::other);
         let arguments = self.arguments.iter().map(|argument| text(argument.as_bytes()));
         let arguments = std::iter::once(Ok(path.to_owned())).chain(arguments).collect::<io::Result<_>>()?;
-        let environment = self.environment.iter().map(|(name, value)| text(format!("{name}={value}").as_bytes()));
+        let environment =
+            self.environment.iter().map(|(name, value)| text(format!("{name}={value}").as_bytes()));
         Ok(Image::new(path, arguments, environment.collect::<io::Result<_>>()?))
     }
 }
@@ -258,9 +259,9 @@ pub(crate) fn end_descendants(pid: u32) -> LeftBehind {
         .filter_map(|pid| Some((*pid, pidfd_open(as_pid(*pid)?, PidfdFlags::empty()).ok()?)))
         .collect();
     let still = if held.is_empty() { Vec::new() } else { descendants(pid) };
-    let ended = held.iter().filter(|(pid, process)| {
-        still.contains(pid) && pidfd_send_signal(process, Signal::KILL).is_ok()
-    });
+    let ended = held
+        .iter()
+        .filter(|(pid, process)| still.contains(pid) && pidfd_send_signal(process, Signal::KILL).is_ok());
     let ended = u32::try_from(ended.count()).unwrap_or(u32::MAX);
     LeftBehind { ended, anything: !all.is_empty() }
 }

@@ -14,6 +14,7 @@ mod entry; // between fork and exec
 mod image; // the program to become
 mod descriptors; // what a worker hands to its host
 
+pub use self::kernel::landlock_abi;
 pub(crate) use self::{
     descriptors::{hand_to_worker, receive_descriptors},
     entry::{Entry, before_exec},
@@ -23,7 +24,6 @@ pub(crate) use self::{
     notices::{Notices, Refused},
     syscalls::UNIX_SOCKET,
 };
-pub use self::kernel::landlock_abi;
 
 use self::{
     files::SystemPlaces,

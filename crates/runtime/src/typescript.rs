@@ -62,14 +62,16 @@ impl TypeScript {
         let refuse =
             |what: &str, error: io::Error| Failure::new(Reason::StartFailed, format!("{what}: {error}"));
         let path = process::lasting_path(&engine.path).map_err(|error| refuse("name the engine", error))?;
-        let prepared = machine.sandbox.prepare(program, &self.files(engine, &module), StartsBy::Exec(path))?;
+        let prepared =
+            machine.sandbox.prepare(program, &self.files(engine, &module), StartsBy::Exec(path))?;
         let prepared = prepared.with_own_network(program.confinement.network);
         let enforcement = prepared.enforcement.clone();
         let has_outer_process = prepared.namespaces.is_some();
         let identity = if has_outer_process { Identity::Own } else { Identity::Shared };
         let group = machine.enforcer.group(&program.limits)?;
         let entrances = group.as_ref().map(Group::entrances).transpose();
-        let entrances = entrances.map_err(|error| refuse("open a worker's group", error))?.unwrap_or_default();
+        let entrances =
+            entrances.map_err(|error| refuse("open a worker's group", error))?.unwrap_or_default();
         let limits = machine.enforcer.of_process(&program.limits, program.language, identity);
         let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
         let entry = Entry::whole(prepared, entrances, limits, HOST_CALLS_DESCRIPTOR)

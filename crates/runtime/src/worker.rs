@@ -15,8 +15,8 @@ use crate::{
     zygote::Zygote,
 };
 use roost_protocol::{
-    Bounds, Enforcement, Failure, FromWorker, Level, Noticed, PerformFrame, Performed, Reason, Recipe, Start, ToWorker, Tried,
-    WorkerUse,
+    Bounds, Enforcement, Failure, FromWorker, Level, Noticed, PerformFrame, Performed, Reason, Recipe, Start,
+    ToWorker, Tried, WorkerUse,
 };
 use std::{
     io,

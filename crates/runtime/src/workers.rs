@@ -258,7 +258,10 @@ struct PooledAgent {
 }
 
 impl PooledAgent {
-    async fn perform_in_worker(&self, call: Call<'_>) -> Result<(Result<Performed, Failure>, Usage), LoadFailed> {
+    async fn perform_in_worker(
+        &self,
+        call: Call<'_>,
+    ) -> Result<(Result<Performed, Failure>, Usage), LoadFailed> {
         let mut lease = self.workers.lease(&self.key, &self.program).await?;
         let reused = lease.reused;
         let Some(worker) = &mut lease.worker else { return Err(Failure::plain(Reason::Internal).into()) };

@@ -24,7 +24,10 @@ pub(crate) async fn audit(
         if output.json {
             output.document(&json!({ "ok": true, "rows": verified.rows, "segments": verified.segments }));
         } else {
-            output.line(&format!("{} rows in {} files: nothing was changed.", verified.rows, verified.segments));
+            output.line(&format!(
+                "{} rows in {} files: nothing was changed.",
+                verified.rows, verified.segments
+            ));
         }
         return Ok(ExitCode::SUCCESS);
     }

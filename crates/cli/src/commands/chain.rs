@@ -129,7 +129,11 @@ fn show_receipt(output: Output, outcome: &CallOutcome) {
         list(&enforcement.namespaces),
         network(receipt.enforcement.network),
     ));
-    output.note(&format!("  enforced: {}; not enforced: {}", list(&enforcement.enforced), list(&enforcement.missing)));
+    output.note(&format!(
+        "  enforced: {}; not enforced: {}",
+        list(&enforcement.enforced),
+        list(&enforcement.missing)
+    ));
     let rights: Vec<String> = receipt.rights.iter().map(ToString::to_string).collect();
     output.note(&format!("  rights: {}; environment: {}", list(&rights), list(&receipt.environment)));
     for host in &receipt.traffic {

@@ -68,7 +68,9 @@ async fn settle(
 }
 
 fn answer() -> Answer {
-    write!(io::stderr(), "Allow? [o]nce, this [v]ersion, [a]lways, [n]o: ").and_then(|()| io::stderr().flush()).ok();
+    write!(io::stderr(), "Allow? [o]nce, this [v]ersion, [a]lways, [n]o: ")
+        .and_then(|()| io::stderr().flush())
+        .ok();
     let mut line = String::new();
     if io::stdin().lock().read_line(&mut line).is_err() {
         return Answer::Later;

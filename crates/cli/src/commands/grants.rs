@@ -53,11 +53,8 @@ pub(crate) async fn revoke(
     arguments: &RevokeArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let rights: Vec<Option<Right>> = if arguments.all {
-        vec![None]
-    } else {
-        parse(&arguments.rights)?.into_iter().map(Some).collect()
-    };
+    let rights: Vec<Option<Right>> =
+        if arguments.all { vec![None] } else { parse(&arguments.rights)?.into_iter().map(Some).collect() };
     let host = open(config).await?;
     let mut removed = Vec::new();
     let mut wider = Vec::new();

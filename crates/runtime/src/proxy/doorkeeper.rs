@@ -39,7 +39,6 @@ pub(super) mod tests {
         granted.covers(&HostPort { host, port: Some(port) })
     }
 
-
     fn check(granted: &str, address: &str, port: u16) -> bool {
         names_address(&HostPort::parse(granted).unwrap(), address.parse().unwrap(), port)
     }

@@ -1,5 +1,9 @@
 //! What a worker hands to its host while it enters its sandbox: descriptors, each with a byte that says what it is.
 
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
 use std::{
     io::{self, IoSlice, IoSliceMut},
     mem::MaybeUninit,
@@ -8,10 +12,6 @@ use std::{
         unix::net::UnixStream,
     },
     time::Duration,
-};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg,
-    sendmsg,
 };
 use tokio::io::Interest;
 

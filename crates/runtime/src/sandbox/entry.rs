@@ -46,9 +46,10 @@ impl Ready {
     fn new(namespaces: &Namespaces) -> io::Result<Self> {
         let text = |text: &[u8]| CString::new(text).map_err(io::Error::other);
         let map = |id: u32| text(format!("{id} {id} 1").as_bytes());
-        let binds = namespaces.binds.iter().map(|(from, to)| {
-            Ok((text(from.as_os_str().as_bytes())?, text(to.as_os_str().as_bytes())?))
-        });
+        let binds = namespaces
+            .binds
+            .iter()
+            .map(|(from, to)| Ok((text(from.as_os_str().as_bytes())?, text(to.as_os_str().as_bytes())?)));
         Ok(Self {
             flags: namespaces.flags,
             user_map: map(namespaces.user)?,
@@ -268,12 +269,7 @@ fn wait_and_end_alike(child: libc::pid_t) -> ! {
 }
 
 #[expect(unsafe_code, reason = "the call has no safe form")]
-fn mount(
-    source: Option<&CStr>,
-    target: &CStr,
-    kind: Option<&CStr>,
-    flags: libc::c_ulong,
-) -> io::Result<()> {
+fn mount(source: Option<&CStr>, target: &CStr, kind: Option<&CStr>, flags: libc::c_ulong) -> io::Result<()> {
     let pointer = |text: Option<&CStr>| text.map_or(std::ptr::null(), CStr::as_ptr);
     // SAFETY: every pointer is null or a text that outlives the call.
     check(unsafe { libc::mount(pointer(source), target.as_ptr(), pointer(kind), flags, std::ptr::null()) })
@@ -335,7 +331,13 @@ fn restrict_files(ruleset: &OwnedFd, proc: Proc) -> io::Result<()> {
         let folder = libc::open(c"/proc".as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
         let rule = Beneath { access: files::access_to_proc(), folder };
         let added = match folder >= 0 && proc == Proc::Own {
-            true => libc::syscall(libc::SYS_landlock_add_rule, ruleset.as_raw_fd(), PATH_BENEATH, &raw const rule, 0),
+            true => libc::syscall(
+                libc::SYS_landlock_add_rule,
+                ruleset.as_raw_fd(),
+                PATH_BENEATH,
+                &raw const rule,
+                0,
+            ),
             false => 0,
         };
         libc::close(folder);

@@ -6,8 +6,8 @@
 use super::{LanguageFiles, StartsBy};
 use crate::confinement::Confinement;
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
-    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
+    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
 };
 use roost_protocol::NetworkMode;
 use std::{
@@ -16,23 +16,61 @@ use std::{
 };
 
 /// Folders of programs and libraries.
-const PROGRAM_FOLDERS: &[&str] = &[
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store",
-];
+const PROGRAM_FOLDERS: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"];
 
 /// What programs read to find out about the system. No other file of `/etc`: some hold secrets.
 const SYSTEM_FILES: &[&str] = &[
-    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
-    "/etc/localtime", "/etc/timezone", "/etc/locale.alias", "/etc/locale.conf", "/etc/default/locale",
-    "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf", "/etc/hostname",
-    "/etc/resolv.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/networks",
-    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/ca-trust",
-    "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies",
-    "/etc/mime.types", "/etc/magic", "/etc/os-release", "/etc/debian_version", "/etc/lsb-release",
-    "/etc/fonts", "/etc/python3", "/etc/python3.11", "/etc/inputrc", "/etc/terminfo", "/etc/bash.bashrc",
-    "/etc/profile", "/etc/shells", "/etc/gitconfig", "/etc/papersize", "/etc/java-17-openjdk",
-    "/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage",
-    "/var/cache/fontconfig", "/var/lib/ca-certificates",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    "/etc/alternatives",
+    "/etc/localtime",
+    "/etc/timezone",
+    "/etc/locale.alias",
+    "/etc/locale.conf",
+    "/etc/default/locale",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/resolv.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+    "/etc/protocols",
+    "/etc/networks",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ssl/cert.pem",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/crypto-policies",
+    "/etc/mime.types",
+    "/etc/magic",
+    "/etc/os-release",
+    "/etc/debian_version",
+    "/etc/lsb-release",
+    "/etc/fonts",
+    "/etc/python3",
+    "/etc/python3.11",
+    "/etc/inputrc",
+    "/etc/terminfo",
+    "/etc/bash.bashrc",
+    "/etc/profile",
+    "/etc/shells",
+    "/etc/gitconfig",
+    "/etc/papersize",
+    "/etc/java-17-openjdk",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/var/cache/fontconfig",
+    "/var/lib/ca-certificates",
 ];
 
 /// Devices that hold nothing.
@@ -66,7 +104,11 @@ impl OwnedPlace {
         Some(Self { descriptor, is_folder })
     }
 
-    fn allow(&self, rules: RulesetCreated, access: BitFlags<AccessFs>) -> Result<RulesetCreated, RulesetError> {
+    fn allow(
+        &self,
+        rules: RulesetCreated,
+        access: BitFlags<AccessFs>,
+    ) -> Result<RulesetCreated, RulesetError> {
         let access = if self.is_folder { access } else { access & ON_FILES };
         rules.add_rule(PathBeneath::new(&self.descriptor, access))
     }
@@ -74,7 +116,8 @@ impl OwnedPlace {
 
 impl SystemPlaces {
     pub(super) fn open() -> Self {
-        let open = |paths: &[&str]| paths.iter().filter_map(|path| OwnedPlace::open(Path::new(path))).collect();
+        let open =
+            |paths: &[&str]| paths.iter().filter_map(|path| OwnedPlace::open(Path::new(path))).collect();
         Self { programs: open(PROGRAM_FOLDERS), files: open(SYSTEM_FILES), devices: open(DEVICES) }
     }
 }

@@ -147,7 +147,8 @@ impl Steps {
 pub(super) fn assemble(rules: &BTreeMap<u32, When>) -> Vec<Instruction> {
     let mut steps = Steps::default();
     let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
-    let (ours, number_fits, other_than_clone3, is_unknown) = (steps.place(), steps.place(), steps.place(), steps.place());
+    let (ours, number_fits, other_than_clone3, is_unknown) =
+        (steps.place(), steps.place(), steps.place(), steps.place());
     steps.add(LOAD, ARCHITECTURE);
     steps.jump(IF_EQUAL, OWN_ARCHITECTURE, To::Place(ours), To::Next);
     steps.add(ANSWER, libc::SECCOMP_RET_KILL_PROCESS);
@@ -257,7 +258,8 @@ pub(super) mod tests {
     fn expected(rules: &BTreeMap<u32, When>, number: u32, arguments: [u64; 6]) -> bool {
         let holds = |check: &Check| {
             let argument = arguments[((check.offset - ARGUMENTS) / 8) as usize];
-            let half = if (check.offset - ARGUMENTS).is_multiple_of(8) { argument } else { argument >> 32 } as u32;
+            let half =
+                if (check.offset - ARGUMENTS).is_multiple_of(8) { argument } else { argument >> 32 } as u32;
             (half & check.mask == check.value) == check.is_equal
         };
         match rules.get(&number) {
@@ -268,10 +270,12 @@ pub(super) mod tests {
     }
 
     fn checks() -> impl Strategy<Value = Check> {
-        (0..3u32, 0..4u32, 0..4u32, any::<bool>(), any::<bool>()).prop_map(|(argument, mask, value, equal, above)| {
-            let offset = ARGUMENTS + 8 * argument + if above { 4 } else { 0 };
-            Check { offset, mask: if mask == 0 { u32::MAX } else { mask }, value, is_equal: equal }
-        })
+        (0..3u32, 0..4u32, 0..4u32, any::<bool>(), any::<bool>()).prop_map(
+            |(argument, mask, value, equal, above)| {
+                let offset = ARGUMENTS + 8 * argument + if above { 4 } else { 0 };
+                Check { offset, mask: if mask == 0 { u32::MAX } else { mask }, value, is_equal: equal }
+            },
+        )
     }
 
     proptest! {

@@ -15,19 +15,20 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    pub(crate) fn new(
-        path: &'static CStr,
-        arguments: Vec<CString>,
-        environment: Vec<CString>,
-    ) -> Self {
+    pub(crate) fn new(path: &'static CStr, arguments: Vec<CString>, environment: Vec<CString>) -> Self {
         Self { path, arguments: Texts::new(arguments), environment: Texts::new(environment) }
     }
 
     /// Becomes the program; comes back only when that does not work.
-    #[expect(unsafe_code, reason = "the standard library would execute a copy of the path at another address")]
+    #[expect(
+        unsafe_code,
+        reason = "the standard library would execute a copy of the path at another address"
+    )]
     pub(super) fn become_it(&self) -> io::Result<()> {
         // SAFETY: both lists end with null, and all texts outlive the call.
-        unsafe { libc::execve(self.path.as_ptr(), self.arguments.list.as_ptr(), self.environment.list.as_ptr()) };
+        unsafe {
+            libc::execve(self.path.as_ptr(), self.arguments.list.as_ptr(), self.environment.list.as_ptr())
+        };
         Err(io::Error::last_os_error())
     }
 }

@@ -23,8 +23,7 @@ impl Kernel {
     pub(super) fn detect(left_out: &[Layer]) -> Self {
         let wants = |layer| !left_out.contains(&layer);
         Self {
-            landlock: landlock_abi()
-                .filter(|abi| *abi >= LANDLOCK_ABI_MIN && wants(Layer::Landlock)),
+            landlock: landlock_abi().filter(|abi| *abi >= LANDLOCK_ABI_MIN && wants(Layer::Landlock)),
             seccomp: wants(Layer::Seccomp) && syscalls::can_filter(),
             namespaces: wants(Layer::Namespaces) && entry::can_make_namespaces(),
             left_out: left_out.to_vec(),

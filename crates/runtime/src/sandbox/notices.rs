@@ -106,8 +106,9 @@ fn receive(listener: &OwnedFd) -> io::Result<libc::seccomp_notif> {
 fn refuse(listener: &OwnedFd, id: u64) -> io::Result<()> {
     let response = libc::seccomp_notif_resp { id, val: 0, error: -libc::EPERM, flags: 0 };
     // SAFETY: the kernel reads one response from the structure of that type.
-    let answer =
-        unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const response) };
+    let answer = unsafe {
+        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const response)
+    };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

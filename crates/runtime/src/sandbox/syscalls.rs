@@ -144,7 +144,10 @@ fn compile(network: NetworkMode, may_execute: Executing) -> Vec<Instruction> {
     let mut refuse = |number: libc::c_long, when| drop(rules.insert(number as u32, when));
     let namespaces = NAMESPACE_FLAGS.iter().map(|flag| vec![Check::has_bits(0, *flag as u32, *flag as u32)]);
     refuse(libc::SYS_clone, When::Any(namespaces.collect()));
-    refuse(libc::SYS_ioctl, When::Any(TYPING.iter().map(|command| vec![Check::equals(1, *command as u32)]).collect()));
+    refuse(
+        libc::SYS_ioctl,
+        When::Any(TYPING.iter().map(|command| vec![Check::equals(1, *command as u32)]).collect()),
+    );
     // A datagram socket can be sent anywhere from, even when it was made as one of a pair.
     refuse(libc::SYS_socketpair, When::Any(vec![vec![Check::has_bits(1, KIND, libc::SOCK_DGRAM as u32)]]));
     refuse(libc::SYS_socket, sockets(network));
@@ -227,7 +230,8 @@ fn socket_in_words(arguments: [u64; 6]) -> (String, Option<Right>) {
 pub(super) fn can_filter() -> bool {
     let action = libc::SECCOMP_RET_USER_NOTIF;
     // SAFETY: the kernel reads the four bytes of the action and changes nothing.
-    let answer = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action) };
+    let answer =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action) };
     answer == 0
 }
 
@@ -253,7 +257,8 @@ mod tests {
             for (number, words) in super::REFUSED {
                 assert!(refuses(network, Executing::Anything, *number, [0; 6]), "{words}");
             }
-            for number in [libc::SYS_read, libc::SYS_openat, libc::SYS_clone, libc::SYS_ioctl, libc::SYS_mmap] {
+            for number in [libc::SYS_read, libc::SYS_openat, libc::SYS_clone, libc::SYS_ioctl, libc::SYS_mmap]
+            {
                 assert!(!refuses(network, Executing::Nothing, number, [0; 6]), "{number}");
             }
         }
@@ -262,7 +267,12 @@ mod tests {
     #[test]
     fn sockets_are_refused_by_what_the_network_mode_gives() {
         let socket = |network, family: i32, kind: i32, protocol: u64| {
-            refuses(network, Executing::Nothing, libc::SYS_socket, [family as u64, kind as u64, protocol, 0, 0, 0])
+            refuses(
+                network,
+                Executing::Nothing,
+                libc::SYS_socket,
+                [family as u64, kind as u64, protocol, 0, 0, 0],
+            )
         };
         let (none, hosts, any) = (NetworkMode::None, NetworkMode::Hosts, NetworkMode::Any);
         let stream = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
@@ -304,7 +314,10 @@ mod tests {
         }
         assert!(!refused(libc::SYS_clone, [0x003d_0f00, 0, 0, 0, 0, 0]), "a thread");
         assert!(refused(libc::SYS_ioctl, [0, libc::TIOCSTI, 0, 0, 0, 0]));
-        assert!(refused(libc::SYS_ioctl, [0, libc::TIOCSTI | 1 << 32, 0, 0, 0, 0]), "the kernel reads the lower half");
+        assert!(
+            refused(libc::SYS_ioctl, [0, libc::TIOCSTI | 1 << 32, 0, 0, 0, 0]),
+            "the kernel reads the lower half"
+        );
         assert!(!refused(libc::SYS_ioctl, [0, libc::TCGETS, 0, 0, 0, 0]));
         assert!(refused(libc::SYS_socketpair, [1, libc::SOCK_DGRAM as u64 | 0x80000, 0, 0, 0, 0]));
         assert!(!refused(libc::SYS_socketpair, [1, libc::SOCK_STREAM as u64, 0, 0, 0, 0]));

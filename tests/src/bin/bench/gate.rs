@@ -13,7 +13,8 @@ const DECISIONS: u32 = 100_000;
 pub(super) fn decisions(table: &mut Table) -> Result<()> {
     let home = tempfile::tempdir()?;
     let gate = Gate::open(home.path(), Policy::standard(None))?;
-    let caller = Caller { app: AppId::new("bench_agent.py"), digest: Digest::of(b"bench"), origin: Origin::Local };
+    let caller =
+        Caller { app: AppId::new("bench_agent.py"), digest: Digest::of(b"bench"), origin: Origin::Local };
     let ask = |right: &str| -> Result<Ask> {
         Ok(Ask { right: right.parse()?, evidence: Evidence::Source, line: None, original: None })
     };
@@ -39,7 +40,12 @@ pub(super) fn decisions(table: &mut Table) -> Result<()> {
         gate.flush()?;
         times.push(started.elapsed());
     }
-    table.at_most("audit row until it is on disk, longest of 50", "ms", milliseconds(percentile(&mut times, 100)), 100.0);
+    table.at_most(
+        "audit row until it is on disk, longest of 50",
+        "ms",
+        milliseconds(percentile(&mut times, 100)),
+        100.0,
+    );
     Ok(())
 }
 

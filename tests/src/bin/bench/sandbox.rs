@@ -78,7 +78,8 @@ pub(super) async fn proxied_requests(table: &mut Table) -> Result<()> {
     let port = serve_forever()?;
     let bench = Bench::new(0).await?;
     let mut medians = Vec::new();
-    for (name, right) in [("Direct", "network:*".to_owned()), ("Named", format!("network:localhost:{port}"))] {
+    for (name, right) in [("Direct", "network:*".to_owned()), ("Named", format!("network:localhost:{port}"))]
+    {
         let file = bench.home.path().join("agents").join(format!("{}_agent.py", name.to_lowercase()));
         fs::write(&file, asking_agent(name, &right, port))?;
         let app = file.file_name().and_then(|name| name.to_str()).context("no name")?;
