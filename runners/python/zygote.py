@@ -11,7 +11,6 @@ Control socket: one SEQPACKET message per request or event, JSON text.
   zygote {"op": "exited", "pid": n, "status": wait status}
 """
 
-import collections
 import gc
 import json
 import os
@@ -19,6 +18,8 @@ import select
 import signal
 import socket
 import sys
+
+import _socket
 
 SHIMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shims")
 CONTROL = 3
@@ -96,17 +97,17 @@ def fill_heap_gaps():
     return blocks
 
 
-# A process that is ready to become the next worker: in its namespaces, with nothing of any agent.
-Spare = collections.namedtuple("Spare", "pid socket namespaces")
-
-
 class Zygote:
     """Forks, reaps and sweeps; the loop of this process."""
 
     def __init__(self, control):
         self.control = control
         self.workers = set()
+        # A process that is ready to become the next worker: in its namespaces, with nothing of any agent.
         self.spare = None
+        self.spare_namespaces = 0
+        # Where its descriptors go in.
+        self.spare_socket = None
         self.wakeup_read, self.wakeup_write = socket.socketpair()
         self.wakeup_read.setblocking(False)
         self.wakeup_write.setblocking(False)
@@ -125,9 +126,7 @@ class Zygote:
                 self.reap()
             if self.control.fileno() in ready and not self.serve_one():
                 break
-        if self.spare is not None:
-            self.spare.socket.close()
-            self.spare = None
+        self.drop_spare()
         for pid in list(self.workers):
             self.kill(pid)
         while self.children():
@@ -148,56 +147,57 @@ class Zygote:
 
     def fork(self, descriptors, namespaces):
         """Turns the spare into a worker, or forks one where there is none; then makes a new spare, while the host is
-        busy with the worker."""
+        busy with the worker. As little as possible is done here: every page that is touched between two forks is
+        shared no more with the worker before."""
         try:
-            pid = self.use_spare(descriptors, namespaces) or self.fork_one(namespaces, descriptors=descriptors)
+            if self.spare is not None and self.spare_namespaces != namespaces:
+                self.drop_spare()
+            if self.spare is None:
+                self.fork_spare(namespaces, foreign=descriptors)
+            socket.send_fds(self.spare_socket, [b"w"], descriptors)
         except OSError as error:
+            self.drop_spare()
             self.say({"op": "fork_failed", "message": str(error)})
             return
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        self.workers.add(pid)
-        self.say({"op": "forked", "pid": pid})
-        self.make_spare(namespaces)
+        self.workers.add(self.spare)
+        self.say({"op": "forked", "pid": self.spare})
+        self.spare = None
+        self.spare_socket.close()
+        try:
+            self.fork_spare(namespaces)
+        except OSError:
+            # The next worker is forked when it is asked for, and says why that does not work.
+            return
 
-    def use_spare(self, descriptors, namespaces):
-        """The process of the spare, which has the descriptors now; None when there is no such spare."""
-        spare, self.spare = self.spare, None
-        if spare is None:
-            return None
-        with spare.socket:
-            if spare.namespaces != namespaces:
-                # It ends when the socket does.
-                return None
-            try:
-                socket.send_fds(spare.socket, [b"w"], descriptors)
-            except OSError:
-                return None
-        return spare.pid
+    def drop_spare(self):
+        if self.spare is not None:
+            os.kill(self.spare, signal.SIGKILL)
+            self.spare_socket.close()
+            self.spare = None
 
-    def make_spare(self, namespaces):
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                pid = self.fork_one(namespaces, waits_on=theirs, foreign=ours)
-            except OSError:
-                # The next worker is forked when it is asked for, and says why that does not work.
-                ours.close()
-                return
-        self.spare = Spare(pid, ours, namespaces)
-
-    def fork_one(self, namespaces, descriptors=None, waits_on=None, foreign=None):
-        """Forks a worker with these descriptors, or one that waits for them on a socket."""
+    def fork_spare(self, namespaces, foreign=()):
+        """Forks a process that waits to become a worker, on a socket that is only its own. It keeps no `foreign`
+        descriptor: what is meant for it comes over the socket."""
+        self.spare_socket, waits_on = _socket.socketpair()
         user, group = os.geteuid(), os.getegid()
-        pid = sys.modules["sandbox"].fork_into(namespaces)
+        try:
+            pid = sys.modules["sandbox"].fork_into(namespaces)
+        except OSError:
+            self.spare_socket.close()
+            waits_on.close()
+            raise
         if pid == 0:
-            if foreign is not None:
-                foreign.close()
-            self.become_worker(descriptors, waits_on, (user, group) if namespaces else None)
-        return pid
+            self.spare_socket.close()
+            for descriptor in foreign:
+                os.close(descriptor)
+            self.become_worker(waits_on, (user, group) if namespaces else None)
+        waits_on.close()
+        self.spare, self.spare_namespaces = pid, namespaces
 
-    def become_worker(self, descriptors, waits_on, identity):
+    def become_worker(self, waits_on, identity):
         status = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -213,11 +213,10 @@ class Zygote:
             set_property(PR_SET_CHILD_SUBREAPER, 1)
             if identity is not None:
                 sys.modules["sandbox"].settle_in(*identity)
-            if waits_on is not None:
-                with waits_on:
-                    _, descriptors, _, _ = socket.recv_fds(waits_on, 1, 3)
-                if not descriptors:
-                    os._exit(0)
+            _, descriptors, _, _ = socket.recv_fds(waits_on, 1, 3)
+            waits_on.close()
+            if not descriptors:
+                os._exit(0)
             channel, calls, log = descriptors
             os.dup2(log, 1)
             os.dup2(log, 2)
@@ -255,9 +254,10 @@ class Zygote:
             if pid in self.workers:
                 self.workers.discard(pid)
                 self.say({"op": "exited", "pid": pid, "status": status})
-        spare = self.spare.pid if self.spare else None
+            elif pid == self.spare:
+                self.spare = None
         for pid in self.children():
-            if pid not in self.workers and pid != spare:
+            if pid not in self.workers and pid != self.spare:
                 os.kill(pid, signal.SIGKILL)
 
     def children(self):

@@ -12,9 +12,9 @@ use std::{
 /// Bytes written between two looks that are worth a look.
 const WORTH_A_LOOK: u64 = 1 << 20;
 
-/// How long nobody looks: while nothing is written, and while something is. In this time a fast disk takes a few hundred,
-/// or a few, megabytes.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How long nobody looks: while nothing is written, and while something is. In this time a fast disk takes a hundred, or
+/// a few tens of, megabytes.
+const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_WHILE_WRITING: Duration = Duration::from_millis(10);
 
 /// A look at many files takes long; it is followed by a pause that is this much longer.
