@@ -139,6 +139,19 @@ def miss_module(name, folder):
                 _state.note("read", beside)
 
 
+def _open_terminal(*arguments):
+    """Like `os.openpty`, which no event tells of."""
+    try:
+        return _openpty(*arguments)
+    except OSError:
+        if _state is not None:
+            _state.note("write", "/dev/ptmx")
+        raise
+
+
+_openpty, os.openpty = os.openpty, _open_terminal
+
+
 def may_read(folder):
     """False when nothing in the folder can be read."""
     return _state is None or _state.can_read(folder.rstrip("/") + "/")

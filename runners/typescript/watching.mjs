@@ -131,8 +131,14 @@ export function failedOnSocket(path, error) {
 /** A program is about to be started. */
 export function starting(program) {
   hasForked = true;
-  if (!mayStartPrograms) note('start', String(program));
+  const named = String(program);
+  // What the agent can write, nobody executes.
+  const isOwn = named.includes('/') && isAllowed('write', resolve(named));
+  if (isOwn || !mayStartPrograms) note('start', named);
 }
+
+/** A link could not be made, wherever it was to lead. */
+export const couldNotLink = () => note('write', 'a symbolic link');
 
 /** Counts every call as one that started a program, if it may: some of them cannot be seen. */
 export function suspectForks() {

@@ -8,7 +8,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import process from 'node:process';
 import {
-  couldNotReach, failedOnPath, failedToSignal, isAllowed, lookedForVariable, started, starting, suspectForks,
+  couldNotLink, couldNotReach, failedOnPath, failedToSignal, isAllowed, lookedForVariable, started, starting, suspectForks,
   watch, watchBefore,
 } from './watching.mjs';
 import { watchNetwork } from './watching_network.mjs';
@@ -74,6 +74,10 @@ function understand(message) {
 
 /** What the kernel refused: the operation and the path, where Deno knows them. */
 function understandSystem(message) {
+  if (message.startsWith('Deno.symlink')) {
+    couldNotLink();
+    return;
+  }
   const program = /^Failed to spawn '(.*)':/s.exec(message)?.[1];
   if (program !== undefined) {
     starting(program);

@@ -147,6 +147,8 @@ fn fill(engine: Engine, user: User) {
     });
     assert_eq!(call["error"]["reason"], "disk_limit", "{engine:?} as {user:?}: {call}");
     assert!(call["error"]["next"].as_str().unwrap().contains("disk_mb"), "{call}");
+    let refused = call["receipt"]["refused"].to_string();
+    assert!(refused.contains("MB on disk"), "{engine:?} as {user:?}: {refused}");
     until("what it left fits again", || megabytes(&probes.home.root().join("cache/scratch")) <= ROOM_MB);
     let again = host.call(PROBE, &json!({ "probe": "random_state" })).json();
     assert_eq!(again["error"], json!(null), "the next call has room: {again}");
