@@ -12,6 +12,7 @@ mod native; // how native apps write rights
 mod page; // how pages write rights
 
 pub use self::{
+    checked_text::is_hidden,
     feature::Feature,
     host::{Host, HostPort},
     native::{from_native, to_native},

@@ -2,11 +2,9 @@
 
 use crate::{
     agent::Program,
-    cgroup::Group,
     languages::Machine,
-    limits::{Identity, ResourceLimit},
     process::{self, Launch, Ran, WhenHostDies},
-    sandbox::{Entry, LanguageFiles, Notices, Refused, StartsBy, receive_descriptors},
+    sandbox::{LanguageFiles, Notices, Refused, receive_descriptors},
 };
 use roost_protocol::{Failure, Reason};
 use std::{io, os::unix::net::UnixStream, path::Path, sync::Arc, time::Duration};
@@ -32,13 +30,7 @@ pub(crate) async fn run_alone(
         Failure::new(Reason::StartFailed, format!("run {}: {error}", program.file.display()))
     };
     let path = process::lasting_path(interpreter).map_err(refuse)?;
-    let prepared = machine.sandbox.prepare(program, &files, StartsBy::Exec(path))?;
-    let prepared = prepared.with_own_network(program.confinement.network);
-    let identity = if prepared.namespaces.is_some() { Identity::Own } else { Identity::Shared };
-    let group = machine.enforcer.group(&program.limits)?;
-    let entrances = group.as_ref().map(Group::entrances).transpose().map_err(refuse)?.unwrap_or_default();
-    let limits = machine.enforcer.of_process(&program.limits, program.language, identity);
-    let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
+    let enclosed = machine.enclose(program, &files, path, HAND_OVER_DESCRIPTOR)?;
     let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
     ours.set_nonblocking(true).map_err(refuse)?;
     let (reader, writer) =
@@ -51,7 +43,7 @@ pub(crate) async fn run_alone(
         descriptors: vec![theirs.into()],
         output: Some(writer),
         when_host_dies: WhenHostDies::End,
-        entry: Entry::whole(prepared, entrances, limits, HAND_OVER_DESCRIPTOR).map_err(refuse)?,
+        entry: enclosed.entry,
         only: Some(path),
     }
     .start()

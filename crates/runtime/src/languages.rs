@@ -2,17 +2,18 @@
 
 use crate::{
     agent::Program,
+    cgroup::Group,
     confinement::Layer,
-    limits::Enforcer,
+    limits::{Enforcer, Identity, ResourceLimit},
     programs::{Programs, Surface},
     python::Python,
     runners::Runners,
-    sandbox::Sandbox,
+    sandbox::{Entry, LanguageFiles, Sandbox, StartsBy},
     typescript::TypeScript,
     worker::Started,
 };
-use roost_protocol::{Enforcement, Failure, Language, NetworkMode};
-use std::{path::Path, sync::Arc};
+use roost_protocol::{Enforcement, Failure, Language, NetworkMode, Reason};
+use std::{ffi::CStr, io, os::fd::RawFd, path::Path, sync::Arc};
 
 /// Starts workers of any language.
 #[derive(Debug)]
@@ -50,8 +51,41 @@ impl Machine {
         Self { sandbox: Sandbox::detect(left_out), enforcer: Enforcer::detect() }
     }
 
+    /// The whole sandbox of a process that becomes the program at `path`: it hands descriptors over on `hand_over_on`.
+    pub(crate) fn enclose(
+        &self,
+        program: &Program,
+        files: &LanguageFiles,
+        path: &'static CStr,
+        hand_over_on: RawFd,
+    ) -> Result<Enclosed, Failure> {
+        let failed = |error: io::Error| {
+            Failure::new(Reason::SandboxFailed, format!("prepare the sandbox of a process: {error}"))
+        };
+        let prepared = self.sandbox.prepare(program, files, StartsBy::Exec(path))?;
+        let prepared = prepared.with_own_network(program.confinement.network);
+        let enforcement = prepared.enforcement.clone();
+        let has_outer_process = prepared.namespaces.is_some();
+        let identity = if has_outer_process { Identity::Own } else { Identity::Shared };
+        let group = self.enforcer.group(&program.limits)?;
+        let entrances = group.as_ref().map(Group::entrances).transpose().map_err(failed)?.unwrap_or_default();
+        let limits = self.enforcer.of_process(&program.limits, program.language, identity);
+        let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
+        let entry = Entry::whole(prepared, entrances, limits, hand_over_on).map_err(failed)?;
+        Ok(Enclosed { entry, group, enforcement, has_outer_process })
+    }
+
     /// What a worker with this network would have.
     pub(crate) fn enforcement(&self, network: NetworkMode) -> Enforcement {
         self.enforcer.complete(self.sandbox.enforcement(network))
     }
+}
+
+/// The sandbox of a process that is about to be started.
+pub(crate) struct Enclosed {
+    pub(crate) entry: Entry,
+    pub(crate) group: Option<Group>,
+    pub(crate) enforcement: Enforcement,
+    /// True when the process that is started only waits for the one that becomes the program.
+    pub(crate) has_outer_process: bool,
 }

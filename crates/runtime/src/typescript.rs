@@ -7,15 +7,13 @@ pub use self::engine::{Engine, EngineKind};
 
 use crate::{
     agent::Program,
-    cgroup::Group,
     connection,
     exit::Exit,
     languages::Machine,
-    limits::{Identity, ResourceLimit},
     process::{self, Launch, WhenHostDies},
     programs::{Programs, Surface},
     runners::Runners,
-    sandbox::{Entry, LanguageFiles, StartsBy},
+    sandbox::LanguageFiles,
     worker::{Killer, Started},
 };
 use roost_protocol::{Digest, Failure, Reason, Recipe};
@@ -62,20 +60,7 @@ impl TypeScript {
         let refuse =
             |what: &str, error: io::Error| Failure::new(Reason::StartFailed, format!("{what}: {error}"));
         let path = process::lasting_path(&engine.path).map_err(|error| refuse("name the engine", error))?;
-        let prepared =
-            machine.sandbox.prepare(program, &self.files(engine, &module), StartsBy::Exec(path))?;
-        let prepared = prepared.with_own_network(program.confinement.network);
-        let enforcement = prepared.enforcement.clone();
-        let has_outer_process = prepared.namespaces.is_some();
-        let identity = if has_outer_process { Identity::Own } else { Identity::Shared };
-        let group = machine.enforcer.group(&program.limits)?;
-        let entrances = group.as_ref().map(Group::entrances).transpose();
-        let entrances =
-            entrances.map_err(|error| refuse("open a worker's group", error))?.unwrap_or_default();
-        let limits = machine.enforcer.of_process(&program.limits, program.language, identity);
-        let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
-        let entry = Entry::whole(prepared, entrances, limits, HOST_CALLS_DESCRIPTOR)
-            .map_err(|error| refuse("prepare a worker's sandbox", error))?;
+        let enclosed = machine.enclose(program, &self.files(engine, &module), path, HOST_CALLS_DESCRIPTOR)?;
         let (ends, given) = connection::connect().map_err(|error| refuse("connect a worker", error))?;
         let launch = Launch {
             program: &engine.path,
@@ -87,12 +72,13 @@ impl TypeScript {
             descriptors: vec![given.channel, given.calls],
             output: Some(given.log),
             when_host_dies: WhenHostDies::End,
-            entry,
+            entry: enclosed.entry,
             only: Some(path),
         };
         let child = launch.start().map_err(|error| refuse(&format!("start {}", engine.label()), error))?;
         let outer = child.id().ok_or_else(|| Failure::plain(Reason::StartFailed))?;
-        let pid = if has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
+        let pid =
+            if enclosed.has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = watch::channel(None);
         drop(tokio::spawn(keep(child, killed, sender)));
@@ -103,9 +89,9 @@ impl TypeScript {
             ends,
             runtime: engine.label(),
             module: Some(module),
-            group,
+            group: enclosed.group,
             recipe: Recipe::default(),
-            enforcement,
+            enforcement: enclosed.enforcement,
         })
     }
 

@@ -1,7 +1,6 @@
 //! The command that grants what was denied, written so that a person can paste it into a shell as it is.
 
-use super::shown_text::is_hidden;
-use roost_protocol::{AppId, Right};
+use roost_protocol::{AppId, Right, is_hidden};
 use std::fmt::Write as _;
 
 /// `roost grant APP RIGHT`.

@@ -3,11 +3,13 @@
 /// False for control characters, for characters without a shape, and for those that turn the order of the text
 /// around.
 pub(super) fn shows_what_it_is(text: &str) -> bool {
-    text.chars().all(|character| !character.is_control() && !is_invisible(character))
+    !text.chars().any(is_hidden)
 }
 
-fn is_invisible(character: char) -> bool {
-    matches!(
+/// True for control characters, characters without a shape, and those that change the direction of the text.
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    let has_no_shape = matches!(
         character,
         '\u{ad}'
             | '\u{34f}'
@@ -24,5 +26,6 @@ fn is_invisible(character: char) -> bool {
             | '\u{ffa0}'
             | '\u{fff0}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e0fff}'
-    )
+    );
+    has_no_shape || character.is_control()
 }

@@ -2,11 +2,10 @@
 
 use crate::confinement::Confinement;
 use roost_protocol::NetworkMode;
-use serde::Serialize;
 use std::path::PathBuf;
 
 /// What a worker makes for itself.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Namespaces {
     /// Kinds, as the kernel numbers them.
     pub(crate) flags: libc::c_int,

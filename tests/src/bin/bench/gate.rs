@@ -51,7 +51,7 @@ pub(super) fn decisions(table: &mut Table) -> Result<()> {
 
 /// Files read for what they ask, in a second.
 pub(super) fn static_analysis(table: &mut Table) -> Result<()> {
-    let source = include_str!("../../../fixtures/registry/web_call_requests_agent.py").repeat(1);
+    let source = include_str!("../../../fixtures/registry/web_call_requests_agent.py");
     let body = "\n\ndef helper(values):\n    return [value * 2 for value in values if value]\n".repeat(100);
     let file = format!("{source}{body}");
     let version = PythonVersion { major: 3, minor: 12 };
