@@ -136,8 +136,52 @@ reasons! {
     UnknownCall = "unknown_call", "No call with this id is remembered.", "call ids stand in receipts, as `call`";
     /// Too many calls of one agent wait.
     Busy = "busy", "Too many calls of this agent are waiting.", "call again later";
-    /// Nothing to answer a model call.
-    ModelUnavailable = "model_unavailable", "No model is set up, so the agent's model call cannot be answered.", "this version of Roost has no model connection yet";
+    /// No model is set up.
+    ModelUnavailable = "model_unavailable", "No model is set up.", "see `roost models` for the ways to set one up; `/Agent key=value` works without";
+    /// A provider is set up, and nobody signed in.
+    NotSignedIn = "not_signed_in", "Nobody is signed in at the model's provider.", "sign in with `roost login`, or POST /login";
+    /// The account may not use Copilot.
+    NoCopilotAccess = "no_copilot_access", "This GitHub account has no access to Copilot.", "sign in with another account: `roost login --switch`";
+    /// The provider's limit is reached.
+    ModelLimited = "model_limited", "The model's provider has no more room for this account now.", "wait, or choose another model with `roost models set`";
+    /// The provider answered with an error.
+    ModelRefused = "model_refused", "The model's provider refused the request.", "see the detail; choose another model with `roost models set`";
+    /// There is no connection to the provider.
+    ModelUnreachable = "model_unreachable", "The model's provider cannot be reached.", "check the connection and the address in `roost models`";
+    /// The provider did not answer in time.
+    ModelSilent = "model_silent", "The model did not answer in time.", "ask again, or choose another model with `roost models set`";
+    /// The provider's answer is not one.
+    ModelGarbled = "model_garbled", "The model's answer cannot be understood.", "ask again, or choose another model with `roost models set`";
+    /// No such model.
+    UnknownModel = "unknown_model", "No model has this name.", "see `roost models`";
+    /// Signing in did not work.
+    LoginFailed = "login_failed", "Signing in did not work.", "try again with `roost login`";
+    /// Only the owner may do this.
+    OwnerOnly = "owner_only", "Only the owner of this host may do this.", "send the token in `run/owner.token` of the home as `Authorization: Bearer`";
+    /// The program that runs local models is not there.
+    LocalModelMissing = "local_model_missing", "The program that runs local models is not installed.", "build it with `make local-model`";
+    /// The local model's process did not start or died.
+    LocalModelFailed = "local_model_failed", "The local model does not run.", "see logs/local-model.log in the home folder";
+    /// A download did not end well.
+    DownloadFailed = "download_failed", "The download did not succeed.", "check the connection and try again; nothing was kept";
+    /// What arrived is not what was named.
+    DigestMismatch = "digest_mismatch", "The content is not the one that was named.", "do not use it; ask its publisher";
+    /// Chats called each other too deeply.
+    TooDeep = "too_deep", "Chats called each other too deeply.", "look for an agent that calls the host that called it";
+    /// No such conversation.
+    UnknownSession = "unknown_session", "There is no conversation with this id.", "leave session_id out to begin one";
+    /// No service of that name.
+    UnknownService = "unknown_service", "There is no service of this name.", "put NAME_service.py into the services folder";
+    /// A service raised or broke its contract.
+    ServiceFailed = "service_failed", "The service did not answer properly.", "see the service's log";
+    /// A source of agents cannot be read.
+    SourceUnavailable = "source_unavailable", "The source of agents cannot be read.", "check the address, and that git can reach it";
+    /// No such source.
+    UnknownSource = "unknown_source", "There is no source of this name.", "see `roost repos`, or GET /repos";
+    /// The password opens nothing.
+    WrongPassword = "wrong_password", "The password is not the right one.", "try again, or remove voice.zip and save anew";
+    /// Another host did not answer as one.
+    PeerFailed = "peer_failed", "The other host did not answer properly.", "check its address, and that it is running";
     /// A host call that does not exist.
     UnknownHostCall = "unknown_host_call", "The host has no such call.", "see docs/agent-protocol.md";
     /// The worker could not be started.
