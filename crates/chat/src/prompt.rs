@@ -1,0 +1,115 @@
+//! The system message: who the host is, what its agents add, which agents there are, how replies are cut into parts.
+
+use crate::slots::{TWIN_DELIMITER, VOICE_DELIMITER};
+
+/// Longest line about one agent.
+const SENTENCE_CHARACTERS_MAX: usize = 200;
+
+/// Everything the system message is made from.
+#[derive(Debug, Default)]
+pub struct Prompt<'a> {
+    /// The soul file's text.
+    pub soul: &'a str,
+    /// What agents add, in the order of the agents.
+    pub contributions: &'a [String],
+    /// Agents that are offered in this turn: name and description.
+    pub agents: &'a [(&'a str, &'a str)],
+    /// All agents there are.
+    pub agents_total: usize,
+    /// Files that did not become agents.
+    pub quarantined: &'a [&'a str],
+    /// Whether a spoken part is wanted.
+    pub voice: bool,
+    /// Whether a part for the twin is wanted.
+    pub twin: bool,
+}
+
+/// Writes the system message.
+#[must_use]
+pub fn system_message(prompt: &Prompt<'_>) -> String {
+    let mut text = prompt.soul.trim().to_owned();
+    for contribution in prompt.contributions.iter().filter(|contribution| !contribution.is_empty()) {
+        text.push('\n');
+        text.push_str(contribution);
+    }
+    text.push_str("\n\n");
+    text.push_str(&roster(prompt));
+    if prompt.voice {
+        text.push_str(&format!(
+            "\n\nAfter your answer write {VOICE_DELIMITER} on a line of its own, and then the same in two or three short \
+             sentences as you would say them aloud: no lists, no code, no markup."
+        ));
+    }
+    if prompt.twin {
+        text.push_str(&format!(
+            "\n\nIf you noticed something about the person that their digital twin should know, end with \
+             {TWIN_DELIMITER} on a line of its own and one or two sentences for the twin; otherwise leave it out."
+        ));
+    }
+    text
+}
+
+fn roster(prompt: &Prompt<'_>) -> String {
+    let mut text = format!("## Agents\nYou have exactly {} agent(s).", prompt.agents_total);
+    let left_out = prompt.agents_total.saturating_sub(prompt.agents.len());
+    if left_out > 0 {
+        text.push_str(&format!(
+            " For this message the {} that fit best are offered; {left_out} are left out.",
+            prompt.agents.len()
+        ));
+    }
+    for (name, description) in prompt.agents {
+        text.push_str(&format!("\n- {name}: {}", first_sentence(description)));
+    }
+    let quarantined =
+        if prompt.quarantined.is_empty() { "none".to_owned() } else { prompt.quarantined.join(", ") };
+    text.push_str(&format!("\nNot loaded: {quarantined}"));
+    text
+}
+
+/// The first sentence with its white space collapsed, cut at a length that keeps a long list readable.
+fn first_sentence(description: &str) -> String {
+    let collapsed = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = match collapsed.find('.') {
+        Some(end) => &collapsed[..=end],
+        None => &collapsed,
+    };
+    sentence.chars().take(SENTENCE_CHARACTERS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Prompt, system_message};
+
+    #[test]
+    fn the_message_is_put_together_in_this_order() {
+        let prompt = Prompt {
+            soul: "  I am Roost.\n",
+            contributions: &["<memory>tea</memory>".to_owned(), String::new()],
+            agents: &[("Weather", "Tells  the\nweather. And more."), ("Long", &"x".repeat(300))],
+            agents_total: 5,
+            quarantined: &["bad_agent.py"],
+            voice: true,
+            twin: false,
+        };
+        let message = system_message(&prompt).replace(&"x".repeat(200), "x200");
+        insta::assert_snapshot!(message, @r"
+        I am Roost.
+        <memory>tea</memory>
+
+        ## Agents
+        You have exactly 5 agent(s). For this message the 2 that fit best are offered; 3 are left out.
+        - Weather: Tells the weather.
+        - Long: x200
+        Not loaded: bad_agent.py
+
+        After your answer write |||VOICE||| on a line of its own, and then the same in two or three short sentences as you would say them aloud: no lists, no code, no markup.
+        ");
+        let plain = system_message(&Prompt::default());
+        insta::assert_snapshot!(plain.trim(), @r"
+        ## Agents
+        You have exactly 0 agent(s).
+        Not loaded: none
+        ");
+    }
+}
