@@ -1,6 +1,7 @@
 """Turns the source of one agent file into instances the worker can call, or into the reason why not."""
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -22,8 +23,18 @@ class Refused(Exception):
         self.reason = reason
 
 
+class Entry:
+    """An agent that can be asked, and what was found out about it once."""
+
+    __slots__ = ("agent", "takes_user")
+
+    def __init__(self, agent):
+        self.agent = agent
+        self.takes_user = accepts_keyword(agent.perform, "user_guid")
+
+
 def load(start, source):
-    """The answer to the start frame, and the agents by name."""
+    """The answer to the start frame, and the entries by name."""
     file = start["file"]
     try:
         module = execute(file, source)
@@ -40,7 +51,7 @@ def load(start, source):
         except Refused as refusal:
             failures.append({"class": class_name, "reason": refusal.reason, "message": str(refusal)})
             continue
-        found[description["name"]] = agent
+        found[description["name"]] = Entry(agent)
         descriptions.append(description)
     if not descriptions and not failures:
         return {"op": "failed", "reason": "no_agent", "message": "the file has no class with a perform method"}, {}
@@ -117,6 +128,19 @@ def describe(agent, class_name):
             raise Refused("invalid_metadata", f"to_tool() returned a {type(tool).__name__}, not a dict")
         description["tool"] = as_json(tool, "to_tool()")
     return description
+
+
+def accepts_keyword(function, keyword):
+    """True when the function can be called with this keyword; where nobody can tell, it is not tried."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return any(
+        parameter.kind is inspect.Parameter.VAR_KEYWORD or (parameter.name == keyword and parameter.kind in by_name)
+        for parameter in parameters
+    )
 
 
 def overrides(agent, method):

@@ -68,8 +68,7 @@ def serve(channel_fd, calls_fd):
         if text is None:
             return 0
         question = decode(text)
-        if question["op"] == "perform":
-            question["context"] = channel.receive_exactly(question["context_bytes"])
+        question["context"] = channel.receive_exactly(question["context_bytes"])
         reply = answer_to(question, loaded, result_bytes_max)
         flush_output()
         channel.send(with_what_was_noticed(reply))
@@ -125,15 +124,17 @@ def prepare(start, calls_fd):
 def answer_to(question, loaded, result_bytes_max):
     """One answer to one question, as JSON text."""
     identity = question["id"]
-    agent = loaded.get(question["agent"])
-    if agent is None:
+    entry = loaded.get(question["agent"])
+    if entry is None:
         return failed(identity, "unknown_agent", f"the file has no agent named {question['agent']!r}")
+    agent = entry.agent
     try:
+        give_context(agent, question["context"])
         if question["op"] == "system_context":
             output, slush = agent.system_context() or "", None
             output = output if isinstance(output, str) else str(output)
         else:
-            output, slush = perform(agent, question)
+            output, slush = perform(entry, question)
         reply = result(identity, output, slush)
     except BaseException as error:
         return describe_error(identity, agent, error)
@@ -142,9 +143,12 @@ def answer_to(question, loaded, result_bytes_max):
     return reply
 
 
-def perform(agent, question):
-    give_context(agent, question["context"])
-    output = agent.perform(**question["arguments"])
+def perform(entry, question):
+    agent, arguments = entry.agent, question["arguments"]
+    if entry.takes_user and "user_guid" in question:
+        # In place of one in the arguments: those may be a model's guess.
+        arguments["user_guid"] = question["user_guid"]
+    output = agent.perform(**arguments)
     if type(output) is str:
         remember_output(agent, output)
         return output, None

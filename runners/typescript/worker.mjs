@@ -209,18 +209,21 @@ function take(message) {
   } else if (message.op === 'perform') {
     answerWith(id, entry, ({ agent }) => {
       giveContext(agent, message.context);
+      // In place of one in the arguments: those may be a model's guess.
+      if (message.user_guid !== undefined) message.arguments.user_guid = message.user_guid;
       return agent.perform(message.arguments);
     });
   } else if (message.op === 'system_context') {
-    answerSystemContext(id, entry);
+    answerSystemContext(id, entry, message.context);
   } else {
     throw new Error(`an unknown operation ${message.op}`);
   }
 }
 
-async function answerSystemContext(id, { agent, systemContext }) {
+async function answerSystemContext(id, { agent, systemContext }, context) {
   question = id;
   try {
+    giveContext(agent, context);
     const text = (await systemContext?.call(agent)) ?? '';
     answer(id, { op: 'result', id, output: typeof text === 'string' ? text : toJson(text) });
   } catch (error) {

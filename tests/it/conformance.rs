@@ -30,6 +30,9 @@ fn check_call(host: &RunningHost, engine: Engine, case: &str, call: &Value) {
     if let Some(slush) = call.get("slush_in") {
         body["slush"] = slush.clone();
     }
+    if let Some(user) = call.get("user_guid") {
+        body["user_guid"] = user.clone();
+    }
     let outcome = host.post(&format!("/v1/agents/{agent}/call"), &body).json();
     let place = format!("{case} on {}: {call} gave {outcome:.2000}", engine.label());
     let language = if engine == Engine::Python { "python" } else { "typescript" };
@@ -38,7 +41,7 @@ fn check_call(host: &RunningHost, engine: Engine, case: &str, call: &Value) {
         || -> Value { serde_json::from_str(output.as_str().unwrap_or_default()).unwrap_or(Value::Null) };
     for (key, expected) in call.as_object().unwrap() {
         match key.as_str() {
-            "agent" | "arguments" | "slush_in" => {}
+            "agent" | "arguments" | "slush_in" | "user_guid" => {}
             "output" => assert_eq!(output, expected, "{place}"),
             "output_of" => assert_eq!(output, &expected[language], "{place}"),
             "output_json" => assert_eq!(&parsed(), expected, "{place}"),

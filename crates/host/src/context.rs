@@ -30,6 +30,9 @@ pub(crate) struct Circumstances<'a> {
 #[derive(Debug, Serialize)]
 struct Context<'a> {
     timestamp: String,
+    /// Absent when it is nobody in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_guid: Option<&'a str>,
     temporal: Temporal,
     query: Query<'a>,
     memory: Vec<Echo<'a>>,
@@ -94,6 +97,7 @@ pub(crate) fn context_text(now: &Zoned, around: &Circumstances<'_>, memories: &M
     let orientation = orientation(&query, &echoes, &behavioral);
     let context = Context {
         timestamp: now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        user_guid: around.user.filter(|user| !user.is_default()).map(UserGuid::as_str),
         temporal: temporal(now),
         query,
         memory: echoes,

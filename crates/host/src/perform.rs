@@ -53,7 +53,12 @@ pub(crate) async fn perform(
     around: Surroundings<'_>,
 ) -> Result<CallOutcome, Failure> {
     let started = Instant::now();
-    let call = Call { agent: name.as_str(), arguments: &request.arguments, context: around.context };
+    let call = Call {
+        agent: name.as_str(),
+        arguments: &request.arguments,
+        context: around.context,
+        user_guid: None,
+    };
     let (result, usage) = match runnable.agent.perform(call).await {
         Done::Asked { result, usage } => (result, usage),
         Done::NotStarted(failed) => {

@@ -139,6 +139,9 @@ pub struct PerformFrame<'a> {
     pub agent: &'a str,
     /// Keyword arguments.
     pub arguments: &'a Map<String, Value>,
+    /// Who is calling, for an agent that takes a `user_guid`; it stands in place of one in the arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_guid: Option<&'a str>,
     /// Length of the context that follows the frame.
     pub context_bytes: usize,
 }
@@ -151,12 +154,15 @@ pub enum ToWorker<'a> {
     Start(&'a Start),
     /// Run an agent.
     Perform(PerformFrame<'a>),
-    /// Ask an agent for its contribution to the system prompt.
+    /// Ask an agent for its contribution to the system prompt. The context follows as for a call, so that the agent
+    /// knows for whom the prompt is made.
     SystemContext {
         /// Question number, repeated by the answer.
         id: u64,
         /// Which agent of the file.
         agent: &'a str,
+        /// Length of the context that follows the frame.
+        context_bytes: usize,
     },
 }
 

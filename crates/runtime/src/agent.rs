@@ -49,6 +49,8 @@ pub struct Call<'a> {
     pub arguments: &'a Map<String, Value>,
     /// The sloshed context as JSON text.
     pub context: &'a str,
+    /// Who is calling, for an agent that takes a `user_guid`: it stands in place of one in the arguments.
+    pub user_guid: Option<&'a str>,
 }
 
 /// How a call ended.
@@ -132,8 +134,12 @@ pub trait Agent: Send + Sync {
     /// Runs `perform` of one agent in the file, in a reused worker where there is one.
     fn perform<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Done>;
 
-    /// The agent's contribution to the system prompt; empty when it has none.
-    fn system_context<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Failure>>;
+    /// The agent's contribution to the system prompt, made in the context of the turn; empty when it has none.
+    fn system_context<'a>(
+        &'a self,
+        agent: &'a str,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<String, Failure>>;
 }
 
 /// What agents may ask of the host. Implemented by `host`; the caller is the connection's program, never a name

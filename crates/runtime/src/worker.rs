@@ -227,6 +227,7 @@ impl Worker {
             id,
             agent: call.agent,
             arguments: call.arguments,
+            user_guid: call.user_guid,
             context_bytes: call.context.len(),
         };
         let time =
@@ -236,10 +237,16 @@ impl Worker {
     }
 
     /// Asks one agent for its contribution to the system prompt.
-    pub(crate) async fn system_context(&mut self, agent: &str, program: &Program) -> Result<String, Failure> {
+    pub(crate) async fn system_context(
+        &mut self,
+        agent: &str,
+        context: &str,
+        program: &Program,
+    ) -> Result<String, Failure> {
         let id = self.next_question();
         let time = Time { within: program.limits.load(), cpu: program.limits.load() };
-        let answer = self.ask(&ToWorker::SystemContext { id, agent }, &[], &time).await?;
+        let question = ToWorker::SystemContext { id, agent, context_bytes: context.len() };
+        let answer = self.ask(&question, context.as_bytes(), &time).await?;
         self.result_of(id, answer).map(|performed| performed.output)
     }
 

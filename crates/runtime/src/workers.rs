@@ -302,12 +302,16 @@ impl Agent for PooledAgent {
         .boxed()
     }
 
-    fn system_context<'a>(&'a self, agent: &'a str) -> BoxFuture<'a, Result<String, Failure>> {
+    fn system_context<'a>(
+        &'a self,
+        agent: &'a str,
+        context: &'a str,
+    ) -> BoxFuture<'a, Result<String, Failure>> {
         async move {
             let lease = self.workers.lease(&self.key, &self.program).await;
             let mut lease = lease.map_err(|failed| failed.failure)?;
             let Some(worker) = &mut lease.worker else { return Err(Failure::plain(Reason::Internal)) };
-            worker.system_context(agent, &self.program).await
+            worker.system_context(agent, context, &self.program).await
         }
         .boxed()
     }

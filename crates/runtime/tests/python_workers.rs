@@ -134,7 +134,8 @@ async fn until_held(mark: &Path) -> Vec<u32> {
 /// Calls the agent, and leaves without an answer once `seen` is there.
 async fn while_it_runs<T>(agent: &dyn Agent, seen: impl Future<Output = T>) -> T {
     let arguments = Map::new();
-    let performing = agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}" });
+    let performing =
+        agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None });
     tokio::select! { _ = performing => panic!("it ended"), seen = seen => seen }
 }
 
@@ -149,7 +150,7 @@ async fn all_end(pids: &[u32], within: Duration) {
 
 async fn call(agent: &dyn Agent, arguments: Value) -> Result<String, Failure> {
     let arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
-    let call = Call { agent: "Test", arguments: &arguments, context: "{}" };
+    let call = Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None };
     match agent.perform(call).await {
         Done::Asked { result, .. } => result.map(|performed| performed.output),
         Done::NotStarted(failed) => Err(failed.failure),
@@ -299,7 +300,8 @@ const DAEMON: &str = "r, w = os.pipe()\nchild = os.fork()\nif child == 0:\n    o
 /// One call that leaves a daemon behind, which ends with it.
 async fn call_with_daemon(bench: &Bench, agent: &dyn Agent) {
     let arguments = Map::new();
-    let done = agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}" }).await;
+    let done =
+        agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None }).await;
     let Done::Asked { result, usage } = done else { panic!("it did not start") };
     assert_eq!((result.unwrap().output.as_str(), usage.stray_processes), ("here", 1));
     let over = Instant::now();

@@ -48,6 +48,7 @@ fn read(text: &str) -> Result<(), serde_json::Error> {
 fn is_sent_by_host(frame: &Value) -> Result<(), serde_json::Error> {
     let text = |field: &str| frame[field].as_str().unwrap_or_default();
     let id = frame["id"].as_u64().unwrap_or_default();
+    let context_bytes = || serde_json::from_value(frame["context_bytes"].clone());
     let (start, arguments): (Start, Map<String, Value>);
     let sent = match text("op") {
         "start" => {
@@ -60,10 +61,11 @@ fn is_sent_by_host(frame: &Value) -> Result<(), serde_json::Error> {
                 id,
                 agent: text("agent"),
                 arguments: &arguments,
-                context_bytes: serde_json::from_value(frame["context_bytes"].clone())?,
+                user_guid: frame["user_guid"].as_str(),
+                context_bytes: context_bytes()?,
             })
         }
-        _ => ToWorker::SystemContext { id, agent: text("agent") },
+        _ => ToWorker::SystemContext { id, agent: text("agent"), context_bytes: context_bytes()? },
     };
     let written = serde_json::to_value(&sent)?;
     if written == *frame {
@@ -86,6 +88,8 @@ mod tests {
     fn examples_that_are_frames_pass() {
         for example in [
             r#"{"op": "perform", "id": 1, "agent": "A", "arguments": {}, "context_bytes": 2}"#,
+            r#"{"op": "perform", "id": 1, "agent": "A", "arguments": {}, "user_guid": "u", "context_bytes": 2}"#,
+            r#"{"op": "system_context", "id": 1, "agent": "A", "context_bytes": 2}"#,
             r#"{"op": "result", "id": 1, "output": "x"}"#,
             r#"{"id": 1, "method": "model.complete"}"#,
             r#"{"id": 1, "result": 2}"#,
@@ -99,7 +103,9 @@ mod tests {
         for example in [
             "{",
             r#"{"op": "perform", "id": 1, "agent": "A", "arguments": {}}"#,
+            r#"{"op": "perform", "id": 1, "agent": "A", "arguments": {}, "user_guid": 1, "context_bytes": 2}"#,
             r#"{"op": "system_context", "id": 1, "agent": "A", "context": "{}"}"#,
+            r#"{"op": "system_context", "id": 1, "agent": "A"}"#,
             r#"{"op": "result", "output": "x"}"#,
             r#"{"op": "failed", "reason": "bad_luck", "message": "x"}"#,
             r#"{"op": "dance"}"#,

@@ -3,6 +3,7 @@
 use super::{Circumstances, context_text, temporal};
 use crate::memory::Memories;
 use jiff::Zoned;
+use roost_protocol::{DEFAULT_USER_GUID, UserGuid};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -48,6 +49,18 @@ fn every_layer_is_there_even_without_anything_known() {
     ] {
         assert!(!context[layer].is_null(), "{layer}");
     }
+}
+
+#[test]
+fn the_user_is_named_unless_it_is_nobody_in_particular() {
+    let named = |user: Option<&str>| -> Value {
+        let user = user.map(|user| UserGuid::parse(user).unwrap());
+        let around = Circumstances { user: user.as_ref(), ..Circumstances::default() };
+        let text = context_text(&at("2026-03-20T14:00:00+00:00"), &around, &Memories::new("/nowhere".into()));
+        serde_json::from_str::<Value>(&text).unwrap()["user_guid"].clone()
+    };
+    assert_eq!(named(Some("anna")), "anna");
+    assert_eq!((named(None), named(Some(DEFAULT_USER_GUID))), (Value::Null, Value::Null));
 }
 
 #[test]

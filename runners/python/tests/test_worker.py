@@ -1,0 +1,99 @@
+"""What the worker gives an agent: the context, and who is calling."""
+
+import functools
+import json
+import sys
+import unittest
+
+from shim_path import TESTS
+
+sys.path.insert(0, str(TESTS.parent))
+
+import loading  # noqa: E402  (found only with the path above)
+import worker  # noqa: E402
+from basic_agent import BasicAgent  # noqa: E402
+
+
+class Keeps(BasicAgent):
+    def __init__(self, perform):
+        super().__init__("Keeps")
+        self.perform = perform
+
+
+def ask(agent, op="perform", context="{}", **question):
+    question = {"op": op, "id": 1, "agent": "A", "arguments": {}, "context": context.encode(), **question}
+    return json.loads(worker.answer_to(question, {"A": loading.Entry(agent)}, 1 << 20))
+
+
+def passed_through(function):
+    @functools.wraps(function)
+    def wrapper(*arguments, **keywords):
+        return function(*arguments, **keywords)
+
+    return wrapper
+
+
+class User(unittest.TestCase):
+    def test_a_perform_that_can_take_the_user_gets_it_instead_of_what_the_arguments_say(self):
+        def anything(**kwargs):
+            return json.dumps(kwargs)
+
+        def by_name(x=1, user_guid="nobody"):
+            return json.dumps({"x": x, "user_guid": user_guid})
+
+        def by_keyword_only(*, x=1, user_guid):
+            return json.dumps({"x": x, "user_guid": user_guid})
+
+        for perform in (anything, by_name, by_keyword_only, passed_through(by_name)):
+            for arguments in ({"x": 1}, {"x": 1, "user_guid": "somebody-else"}):
+                with self.subTest(perform=perform.__name__, arguments=arguments):
+                    answer = ask(Keeps(perform), arguments=dict(arguments), user_guid="ada-1")
+                    self.assertEqual(json.loads(answer["output"]), {"x": 1, "user_guid": "ada-1"})
+
+    def test_a_perform_that_cannot_take_the_user_is_called_without(self):
+        def named(x=1):
+            return f"x={x}"
+
+        def by_position_only(user_guid="nobody", /, x=1):
+            return f"{user_guid} x={x}"
+
+        def anything_by_position(*user_guid):
+            return f"{user_guid}"
+
+        for perform, output in (
+            (named, "x=1"),
+            (by_position_only, "nobody x=1"),
+            (anything_by_position, "()"),
+            (passed_through(named), "x=1"),
+        ):
+            with self.subTest(perform.__name__):
+                self.assertEqual(ask(Keeps(perform), user_guid="ada-1")["output"], output)
+
+    def test_without_a_user_the_arguments_arrive_as_they_are(self):
+        answer = ask(Keeps(lambda **kwargs: json.dumps(kwargs)), arguments={"user_guid": "somebody"})
+        self.assertEqual(json.loads(answer["output"]), {"user_guid": "somebody"})
+
+    def test_the_system_prompt_is_made_in_the_context_of_the_turn(self):
+        class Prompts(BasicAgent):
+            def system_context(self):
+                return self.context.get("user_guid")
+
+        agent = Prompts()
+        for context, output in (('{"user_guid": "ada-1"}', "ada-1"), ("{}", ""), ('{"user_guid": "bob-2"}', "bob-2")):
+            self.assertEqual(ask(agent, "system_context", context)["output"], output)
+
+    def test_a_class_without_the_base_class_knows_the_context_in_its_system_prompt(self):
+        class Plain:
+            name, metadata = "Plain", {}
+
+            def perform(self):
+                return ""
+
+            def system_context(self):
+                return self.context.user_guid
+
+        self.assertEqual(ask(Plain(), "system_context", '{"user_guid": "ada-1"}')["output"], "ada-1")
+
+
+if __name__ == "__main__":
+    unittest.main()
