@@ -5,8 +5,8 @@ use roost_protocol::{
     Dependencies, Digest, Failure, HostCall, HostPort, Language, Level, Limits, NetworkMode, Reason,
 };
 use roost_runtime::{
-    Afterwards, Agent, Call, Confinement, Done, HostCalls, PoolSettings, Program, Runtime, RuntimeSettings,
-    Scratch, Surface, Verdict,
+    Afterwards, Agent, Answer, Call, Confinement, Done, HostCalls, PoolSettings, Program, Runtime,
+    RuntimeSettings, Scratch, Surface, Verdict,
 };
 use roost_tests::{Engine, python_agent, typescript_agent};
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, fs, net::IpAddr, path::Path, sync::Arc};
 struct Silent;
 
 impl HostCalls for Silent {
-    fn answer<'a>(&'a self, _: &'a Program, _: HostCall) -> BoxFuture<'a, Result<Value, Failure>> {
+    fn answer<'a>(&'a self, _: &'a Program, _: HostCall) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async { Err(Failure::plain(Reason::UnknownHostCall)) })
     }
 
@@ -85,7 +85,7 @@ fn source(engine: Engine) -> String {
 
 async fn called(agent: &dyn Agent, arguments: Value, user_guid: Option<&str>) -> Value {
     let arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
-    let call = Call { agent: "Test", arguments: &arguments, context: "{}", user_guid };
+    let call = Call { agent: "Test", arguments: &arguments, context: "{}", user_guid, depth: 0 };
     match agent.perform(call).await {
         Done::Asked { result, .. } => serde_json::from_str(&result.unwrap().output).unwrap(),
         Done::NotStarted(failed) => panic!("{}", failed.failure),

@@ -3,6 +3,7 @@
 
 mod bad_files;
 mod callers;
+mod chat;
 mod conformance;
 mod contract;
 mod dependencies;
@@ -17,3 +18,4 @@ mod names;
 mod reach;
 mod rights;
 mod slush;
+mod wire;

@@ -42,7 +42,7 @@ impl RunningHost {
             stop(&mut process, Signal::KILL);
             panic!("the host does not say where it listens: {line:?} ({read:?})");
         };
-        Self { process, port, client: Client::new(port) }
+        Self { process, port, client: Client::on(port) }
     }
 
     /// The port it listens on.

@@ -21,11 +21,24 @@ pub struct Client {
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
     /// The body as text.
     pub body: String,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
 }
 
+/// One part of a form: its name, its file's name when it is one, and its content.
+pub type Part<'a> = (&'a str, Option<&'a str>, &'a [u8]);
+
 impl Answer {
+    /// The value of the first header of this name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+
     /// The body as JSON.
     #[track_caller]
     #[must_use]
@@ -38,7 +51,9 @@ impl Answer {
 }
 
 impl Client {
-    pub(crate) fn new(port: u16) -> Self {
+    /// A client of whatever listens on this port.
+    #[must_use]
+    pub fn on(port: u16) -> Self {
         Self { port }
     }
 
@@ -54,6 +69,13 @@ impl Client {
     #[must_use]
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         self.send("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
+    }
+
+    /// A POST request with a form.
+    #[track_caller]
+    #[must_use]
+    pub fn form(&self, path: &str, parts: &[Part<'_>]) -> Answer {
+        self.send("POST", path, &[("Content-Type", FORM_TYPE)], &form_of(parts))
     }
 
     /// Any request. A `Host` among the headers replaces the right one.
@@ -102,6 +124,27 @@ impl Client {
     }
 }
 
+const BOUNDARY: &str = "roost-tests-boundary";
+
+/// The content type of a form.
+pub const FORM_TYPE: &str = "multipart/form-data; boundary=roost-tests-boundary";
+
+/// A form as it is sent.
+#[must_use]
+pub fn form_of(parts: &[Part<'_>]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (name, file_name, content) in parts {
+        let file_name = file_name.map(|name| format!("; filename=\"{name}\"")).unwrap_or_default();
+        let head =
+            format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"{file_name}\r\n\r\n");
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(content);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
+    body
+}
+
 fn read_answer(stream: &mut TcpStream) -> io::Result<Answer> {
     let mut bytes = Vec::new();
     // A connection that is reset after the whole answer arrived has still answered.
@@ -110,9 +153,13 @@ fn read_answer(stream: &mut TcpStream) -> io::Result<Answer> {
     {
         return Err(error);
     }
-    let text = String::from_utf8_lossy(&bytes);
-    let unclear = || io::Error::new(io::ErrorKind::InvalidData, format!("not an answer: {text:.200}"));
-    let (head, body) = text.split_once("\r\n\r\n").ok_or_else(unclear)?;
+    let unclear = || io::Error::new(io::ErrorKind::InvalidData, format!("not an answer: {bytes:.200?}"));
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").ok_or_else(unclear)?;
+    let head = String::from_utf8_lossy(&bytes[..end]);
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(unclear)?;
-    Ok(Answer { status, body: body.to_owned() })
+    let headers = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    let bytes = bytes[end + 4..].to_vec();
+    let body = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Answer { status, headers, body, bytes })
 }

@@ -11,6 +11,8 @@ mod waiting; // until something holds, or a deadline passes
 mod engines; // Python, Node and Deno
 mod users; // root and others
 mod shell; // lines that were printed to be pasted
+mod model_server; // a model that does what its user says
+mod keep_alive; // many requests on one connection
 mod web_server; // what agents may or may not reach
 mod shared_memory; // what they may not attach
 mod processes; // who is alive
@@ -22,7 +24,9 @@ pub use self::{
     generated::{Expected, GeneratedAgent, generated_agents},
     home::TestHome,
     host::RunningHost,
-    http::{Answer, Client},
+    http::{Answer, Client, FORM_TYPE, Part, form_of},
+    keep_alive::KeepAlive,
+    model_server::ModelServer,
     processes::{descendants, holders, is_alive},
     program::{Ran, find_on_path, repository_root},
     shared_memory::SharedMemory,

@@ -1,17 +1,34 @@
 //! Documents written from code, so that they cannot say something else than the program does.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use roost_protocol::Reason;
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path, process::Command};
 
 /// Where the list of reasons is written.
 pub(crate) const REASONS_PATH: &str = "docs/reasons.md";
+
+/// Where the description of the HTTP routes is written. A test of `server` says when it is stale.
+const OPENAPI_PATH: &str = "docs/openapi.json";
 
 /// Writes every generated document.
 pub(crate) fn write(root: &Path) -> Result<()> {
     fs::write(root.join(REASONS_PATH), reasons()).with_context(|| format!("write {REASONS_PATH}"))?;
     println!("wrote {REASONS_PATH}: {} reasons", Reason::ALL.len());
+    fs::write(root.join(OPENAPI_PATH), openapi(root)?).with_context(|| format!("write {OPENAPI_PATH}"))?;
+    println!("wrote {OPENAPI_PATH}");
     Ok(())
+}
+
+/// What the program says about its routes. Asked instead of linked: tidy must not need the whole workspace built.
+fn openapi(root: &Path) -> Result<Vec<u8>> {
+    let mut command = Command::new("cargo");
+    command.args(["run", "--quiet", "--package", "roost-cli", "--", "openapi", "--home"]);
+    // A home that is not there, so that nobody's settings are read.
+    let printed =
+        command.arg(root.join("target/no-home")).current_dir(root).output().context("start cargo")?;
+    let errors = String::from_utf8_lossy(&printed.stderr);
+    ensure!(printed.status.success(), "`roost openapi` ended with {}: {errors}", printed.status);
+    Ok(printed.stdout)
 }
 
 /// The closed list of reasons as a document.

@@ -19,8 +19,9 @@ enum Step {
     Renamed,
 }
 
-/// Writes `bytes` to `path`, making the folders above it. When it returns without error the content is on disk.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes `bytes` to `path`, making the folders above it. When it returns without error the content is on disk, and
+/// only its owner may read it.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_in_steps(path, bytes, &mut |_| Ok(()))
 }
 

@@ -7,6 +7,7 @@
 mod stamp; // what tells one state of a file from the next
 mod agent_file; // one file, read once
 mod folder; // the files of the agents folder
+mod folder_changes; // files that come into it and leave it
 mod python_source; // what Python text says without being run
 mod script_block; // the block of comments in which a file says what it needs
 mod dependencies; // the packages a file needs
@@ -20,12 +21,14 @@ mod descriptions; // what files said about themselves
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},
     asks::{asks, python_asks},
+    atomic_file::replace as replace_file,
     contract::{
         ContractCheck, has_docstring, has_manifest, manifest_fields, name_format, no_hardcoded_secrets,
     },
     dependencies::{declared_dependencies, dependencies},
     descriptions::{Described, Description, Descriptions},
     folder::{AgentsFolder, Content, ENTRIES_MAX, Found},
+    folder_changes::{Trash, arrival_name},
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
     stamp::{Seen, Stamp},
     validate::{Validation, ValidationError, validate_agent_file},

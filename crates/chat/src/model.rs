@@ -3,9 +3,54 @@
 //! `Model` is one of the four joints of the system: the loop knows this trait and nothing of providers. Messages and
 //! tools travel as JSON in the form of OpenAI's chat completions, because callers' own keys in them must survive.
 
+mod secret; // credentials that cannot be printed
+mod failed; // what can go wrong on the way
+mod trust; // whom a connection trusts
+mod wire; // the one client of all providers
+mod events; // a stream of events
+mod completion; // the form most providers speak
+mod deltas; // a streamed reply, put together
+mod provider; // who can be asked, and the one place that tells them apart
+mod compatible; // any server that speaks OpenAI's form
+mod openai;
+mod azure;
+mod azure_identity; // how a machine in Azure shows who it is
+mod anthropic;
+mod account; // the person at GitHub: token and session
+mod copilot;
+mod github_models;
+mod ollama;
+mod servers_here; // LM Studio and llama.cpp
+mod local;
+
+pub(crate) use self::{
+    account::{Account, AccountStanding, Exchanged, now},
+    anthropic::{ADDRESS as ANTHROPIC_ADDRESS, Anthropic},
+    azure::Azure,
+    compatible::Compatible,
+    completion::Completion,
+    copilot::{BUILT_IN, Copilot, best_model},
+    failed::Trouble,
+    github_models::GitHubModels,
+    local::Local,
+    ollama::{Ollama, address as ollama_address},
+    openai::ADDRESS as OPENAI_ADDRESS,
+    provider::{ModelEntry, Provider},
+    servers_here::probe,
+    wire::{Target, Wire, without_password},
+};
+pub use self::{
+    account::{AuthReport, CredentialSource, SessionReport},
+    azure::{AzureCredential, AzureSettings},
+    azure_identity::ManagedIdentity,
+    local::{Endpoint, LocalEndpoint, StartLocal},
+    provider::ProviderName,
+    secret::Secret,
+    wire::{FIRST_BYTE_WAIT, PIECE_WAIT, ProxySettings},
+};
+
 use futures::future::BoxFuture;
-use roost_protocol::{Failure, Reason};
-use serde::{Deserialize, Serialize};
+use roost_protocol::{Failure, ModelUse, Reason};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -35,7 +80,7 @@ pub struct Reply {
     /// The model that was asked first.
     pub requested_model: String,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: ModelUse,
 }
 
 impl Reply {
@@ -49,28 +94,6 @@ impl Reply {
     #[must_use]
     pub fn calls(&self) -> &[Value] {
         self.message["tool_calls"].as_array().map_or(&[], Vec::as_slice)
-    }
-}
-
-/// Tokens of one or several replies, as the provider counted them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Completions that were asked for.
-    pub completions: u32,
-    /// Tokens read.
-    pub prompt_tokens: u64,
-    /// Of those, tokens the provider already had.
-    pub cached_tokens: u64,
-    /// Tokens written.
-    pub completion_tokens: u64,
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.completions += other.completions;
-        self.prompt_tokens += other.prompt_tokens;
-        self.cached_tokens += other.cached_tokens;
-        self.completion_tokens += other.completion_tokens;
     }
 }
 

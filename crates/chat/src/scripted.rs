@@ -1,7 +1,8 @@
 //! A model that says what it was told to say: the fake of the joint, for tests of whatever asks a model.
 
-use crate::model::{Ask, Model, ModelFailure, ModelProblem, OnPiece, Reply, Usage};
+use crate::model::{Ask, Model, ModelFailure, ModelProblem, OnPiece, Reply};
 use futures::future::BoxFuture;
+use roost_protocol::ModelUse;
 use serde_json::Value;
 use std::{
     collections::VecDeque,
@@ -59,7 +60,7 @@ impl Model for ScriptedModel {
                     on_piece(piece);
                 }
             }
-            let usage = Usage { completions: 1, ..Usage::default() };
+            let usage = ModelUse { completions: 1, ..ModelUse::default() };
             let name = || "scripted".to_owned();
             Ok(Reply { message, model: name(), requested_model: name(), usage })
         })

@@ -3,12 +3,13 @@
 //! The shape is the one every RAPP kernel has: at most three completions with tools, then one without.
 
 use crate::{
-    model::{Ask, Model, ModelFailure, OnPiece, Reply, Usage},
+    model::{Ask, Model, ModelFailure, OnPiece, Reply},
     slots::MainPart,
     tools::{ToolAnswer, ToolCall, Tools},
     turn_log::TurnLog,
 };
 use futures::future::join_all;
+use roost_protocol::ModelUse;
 use serde_json::{Map, Value, json};
 use std::sync::{Mutex, PoisonError};
 
@@ -70,7 +71,7 @@ pub struct TurnOutcome {
     /// The model that was asked for.
     pub requested_model: String,
     /// All completions together.
-    pub usage: Usage,
+    pub usage: ModelUse,
     /// Messages of this turn after the new one: what a transcript keeps.
     pub said: Vec<Value>,
 }
@@ -80,7 +81,7 @@ pub struct TurnOutcome {
 pub async fn run_turn(turn: Turn<'_>, on_event: Option<OnEvent<'_>>) -> Result<TurnOutcome, ModelFailure> {
     let before = turn.messages.len();
     let mut running =
-        Running { turn, on_event, logs: Vec::new(), usage: Usage::default(), interim: String::new() };
+        Running { turn, on_event, logs: Vec::new(), usage: ModelUse::default(), interim: String::new() };
     let mut requested_model = None;
     for _ in 0..ROUNDS_MAX {
         let definitions = running.turn.definitions;
@@ -99,7 +100,7 @@ struct Running<'a> {
     turn: Turn<'a>,
     on_event: Option<OnEvent<'a>>,
     logs: Vec<TurnLog>,
-    usage: Usage,
+    usage: ModelUse,
     /// The last words before a call, in case no others follow.
     interim: String,
 }

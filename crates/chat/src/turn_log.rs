@@ -32,7 +32,9 @@ pub enum UnknownLine {
 const MALFORMED_CHARACTERS: usize = 80;
 
 impl TurnLog {
-    pub(crate) fn answered(call: ToolCall, result: Result<String, String>, record: Value) -> Self {
+    /// A call that was made, and how it ended.
+    #[must_use]
+    pub fn answered(call: ToolCall, result: Result<String, String>, record: Value) -> Self {
         Self { kind: Kind::Answered { call, result, record } }
     }
 
@@ -61,6 +63,20 @@ impl TurnLog {
                 UnknownLine::Named => format!("[{}] {}", call.name, not_found(&call.name)),
             },
             Kind::Malformed { text } => format!("[?] Skipped malformed tool call: {text}"),
+        }
+    }
+
+    /// The line as the Azure lineage writes it.
+    #[must_use]
+    pub fn performed_line(&self) -> String {
+        match &self.kind {
+            Kind::Answered { call, result: Ok(output), .. } => {
+                format!("Performed {} and got result: {output}", call.name)
+            }
+            Kind::Answered { call, result: Err(message), .. } => {
+                format!("Performed {} and got error: {message}", call.name)
+            }
+            Kind::Unknown { .. } | Kind::Malformed { .. } => self.line(UnknownLine::Bare),
         }
     }
 

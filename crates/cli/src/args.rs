@@ -61,6 +61,12 @@ pub(crate) enum Command {
     Agents(AgentsArguments),
     /// Call an agent of this home by name
     Call(CallArguments),
+    /// Talk to the host: a conversation, or one message and its answer
+    Chat(ChatArguments),
+    /// Show the models there are, choose one, or fetch one for this machine
+    Models(ModelsArguments),
+    /// Sign in at GitHub, so that Copilot's models answer
+    Login(LoginArguments),
     /// Make something new from a template
     New(NewArguments),
     /// Run the contract tests of an agent file
@@ -81,6 +87,9 @@ pub(crate) enum Command {
     Why(WhyArguments),
     /// Look at what this machine has and what is missing
     Doctor,
+    /// Print the description of the HTTP routes
+    #[command(hide = true)]
+    Openapi,
 }
 
 impl Command {
@@ -152,6 +161,75 @@ pub(crate) struct CallArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ChatArguments {
+    /// One message; without it a conversation begins, or the message is read from standard input
+    pub(crate) message: Vec<String>,
+    /// Who speaks; memories belong to somebody
+    #[arg(long, value_name = "GUID")]
+    pub(crate) user: Option<String>,
+    /// The model that answers (default: the chosen one)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Continue this conversation
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Continue the last conversation
+    #[arg(long = "continue", conflicts_with = "session")]
+    pub(crate) resume: bool,
+    /// List the conversations of this home
+    #[arg(long, conflicts_with_all = ["message", "session", "resume"])]
+    pub(crate) list: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelsArguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ModelsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsVerb {
+    /// Show the models there are (the default)
+    List,
+    /// Use this model from now on; `auto` lets the host choose
+    Set {
+        /// As `roost models` lists it
+        name: String,
+    },
+    /// Fetch a model that runs on this machine
+    Pull {
+        /// As `roost models` lists it
+        name: String,
+    },
+    /// Take a copy of a model file
+    Add {
+        /// A file in the format GGUF
+        file: PathBuf,
+        /// What to call it (default: the file's name)
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Remove a model file of this home
+    Remove {
+        /// As `roost models` lists it
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoginArguments {
+    /// Sign in with another account; the present one stays until that is done
+    #[arg(long)]
+    pub(crate) switch: bool,
+    /// Only say who is signed in
+    #[arg(long, conflicts_with = "switch")]
+    pub(crate) status: bool,
+    /// With --json: wait until the login is done
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct NewArguments {
     #[command(subcommand)]
     pub(crate) what: New,
@@ -168,6 +246,22 @@ pub(crate) enum New {
         language: NewLanguage,
         /// What it does, in one sentence
         #[arg(long, default_value = "Says hello and repeats what it was asked.")]
+        description: String,
+        /// Where to put the file (default: the home's agents folder)
+        #[arg(long, value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
+    /// Another host as an agent: what it is asked is answered by that host's chat
+    Peer {
+        /// Its name: letters, digits, _ and -
+        name: String,
+        /// Its address, for example http://10.0.0.7:7071
+        url: String,
+        /// What it is good for, in one sentence
+        #[arg(
+            long,
+            default_value = "Asks another host. Use it when that host knows or can do what is wanted."
+        )]
         description: String,
         /// Where to put the file (default: the home's agents folder)
         #[arg(long, value_name = "FOLDER")]

@@ -4,9 +4,12 @@ mod agents;
 mod audit;
 mod call;
 mod chain;
+mod chat;
 mod consent;
 mod doctor;
 mod grants;
+mod login;
+mod models;
 mod new;
 mod rights;
 mod run;
@@ -33,6 +36,9 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Run(run) => run::run(config, &run, output).await,
         Command::Agents(agents) => agents::agents(config, &agents, output).await,
         Command::Call(call) => call::call(config, &call, output).await,
+        Command::Chat(chat) => chat::chat(config, chat, output).await,
+        Command::Models(models) => models::models(config, models, output).await,
+        Command::Login(login) => login::login(config, &login, output).await,
         Command::New(new) => new::new(&config, new, output),
         Command::Test(file) => test::test(config, &file, output).await,
         Command::Validate(file) => validate::validate(config, &file, output).await,
@@ -43,11 +49,15 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Audit(audit) => audit::audit(config, &audit, output).await,
         Command::Why(why) => why::why(config, &why, output).await,
         Command::Doctor => doctor::doctor(config, output).await,
+        Command::Openapi => {
+            output.line(roost_server::openapi_document().trim_end());
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 
 /// Opens the host of a home that is made when it is not there yet.
-async fn open(config: Config) -> Result<Host, Failure> {
+pub(crate) async fn open(config: Config) -> Result<Host, Failure> {
     roost_host::create_home(&config.host.home)?;
     Host::open(config.host).await
 }

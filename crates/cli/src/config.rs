@@ -1,9 +1,12 @@
 //! Settings: the environment, `.env` and `roost.toml` of the home, read once and passed on as plain values.
 
+mod models; // providers and models
+
 use crate::args::Arguments;
-use roost_host::{AgentSettings, Home, HostSettings, Policy, SandboxSettings, Variables};
+use roost_host::{AgentSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables};
 use roost_protocol::{Failure, Language, Level, Limits, Reason};
 use roost_runtime::{Layer, PoolSettings, Surface};
+use roost_server::{Neighbours, Profile};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -36,6 +39,10 @@ const TOOL_NAMES: &[&str] = &[
 pub(crate) struct Config {
     pub(crate) host: HostSettings,
     pub(crate) port: u16,
+    /// Who else may speak to the host.
+    pub(crate) neighbours: Neighbours,
+    /// More ports, each with a way of answering chats.
+    pub(crate) listeners: Vec<(u16, Profile)>,
     /// Who uses the command line, for the record of grants.
     pub(crate) person: String,
 }
@@ -49,6 +56,9 @@ struct Settings {
     limits: toml::Table,
     workers: WorkerSettings,
     sandbox: Sandbox,
+    models: models::Models,
+    chat: Chat,
+    listeners: Vec<Listener>,
     policy: toml::Table,
     agents: BTreeMap<String, OneAgent>,
 }
@@ -58,6 +68,19 @@ struct Settings {
 struct Sandbox {
     require: Option<Level>,
     leave_out: Vec<Layer>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Chat {
+    pinned: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listener {
+    port: u16,
+    profile: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,7 +115,12 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let get = |name: &str| environment_and_file.get(name).filter(|value| !value.trim().is_empty());
     let settings = settings(&root.join("roost.toml"))?;
     let agents_folder = get("AGENTS_PATH").map(|path| root.join(path));
+    let soul = get("SOUL_PATH").map(|path| root.join(path));
     let home = Home::new(root, agents_folder);
+    let home = match soul {
+        Some(soul) => home.with_soul(soul),
+        None => home,
+    };
     let limits = limits(&[&settings.limits])?;
     let agents = settings
         .agents
@@ -129,6 +157,13 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let policy = Arc::new(Policy::from_table(settings.policy, surface.user_home.as_deref())?);
     let person = get("USER").or_else(|| get("LOGNAME")).cloned();
     let person = person.unwrap_or_else(|| "operator".to_owned());
+    let neighbours = Neighbours {
+        origins: names_in(get("RAPP_CORS_ORIGINS")),
+        hosts: names_in(get("BRAINSTEM_ALLOWED_HOSTS")),
+    };
+    let modes = modes(&get);
+    let models = models::settings(settings.models, get);
+    let listeners = settings.listeners.iter().map(listener).collect::<Result<_, _>>()?;
     let variables = Variables::new(environment_and_file);
     let host = HostSettings {
         home,
@@ -141,8 +176,33 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         variables,
         limits,
         agents,
+        modes,
+        models,
+        pinned_agents: settings.chat.pinned,
     };
-    Ok(Config { host, port, person })
+    Ok(Config { host, port, neighbours, listeners, person })
+}
+
+fn listener(written: &Listener) -> Result<(u16, Profile), Failure> {
+    let Some(profile) = Profile::named(&written.profile) else {
+        let names = Profile::ALL.map(Profile::name).join(", ");
+        let message = format!("[[listeners]]: `{}` is no profile; there are {names}", written.profile);
+        return Err(Failure::new(Reason::InvalidSettings, message));
+    };
+    Ok((written.port, profile))
+}
+
+/// Only the exact word switches a mode on, as in every kernel.
+fn modes<'a>(get: &impl Fn(&str) -> Option<&'a String>) -> ModeSettings {
+    let usual = ModeSettings::default();
+    let is_on = |name: &str, usual: bool| get(name).map_or(usual, |value| value == "true");
+    ModeSettings { voice: is_on("VOICE_MODE", usual.voice), twin: is_on("TWIN_MODE", usual.twin) }
+}
+
+/// Names with commas between them.
+fn names_in(list: Option<&String>) -> Vec<String> {
+    let names = list.map(String::as_str).unwrap_or_default().split(',');
+    names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
@@ -260,7 +320,8 @@ fn agent_environment(environment: &BTreeMap<String, String>, home: &Home) -> BTr
 
 #[cfg(test)]
 mod tests {
-    use super::{OneAgent, dotenv, limits, refuse_what_has_no_effect, settings};
+    use super::{OneAgent, dotenv, limits, modes, names_in, refuse_what_has_no_effect, settings};
+    use roost_host::ModeSettings;
     use roost_protocol::Reason;
     use std::fs;
 
@@ -296,6 +357,21 @@ mod tests {
         let limits = limits(&[&common, &own]).unwrap();
         assert_eq!((limits.wall_seconds, limits.memory_mb, limits.result_mb), (9, 64, 16));
         assert!(super::limits(&[&toml::from_str("wal_seconds = 5").unwrap()]).is_err());
+    }
+
+    #[test]
+    fn only_the_exact_word_switches_a_mode_on() {
+        for (value, is_on) in [("true", true), ("True", false), ("1", false), ("false", false)] {
+            let value = value.to_owned();
+            assert_eq!(modes(&|_| Some(&value)), ModeSettings { voice: is_on, twin: is_on }, "{value}");
+        }
+        assert_eq!(modes(&|_| None), ModeSettings::default());
+    }
+
+    #[test]
+    fn lists_have_commas_between_their_names() {
+        assert_eq!(names_in(Some(&" https://a.example ,,b ".to_owned())), ["https://a.example", "b"]);
+        assert!(names_in(None).is_empty());
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The running host of a home: its record on disk, and calls to it.
 
-use roost_host::{Home, Request};
+use crate::partner::{failure_in, unreachable};
+use roost_host::{Home, OwnerToken, Request};
 use roost_protocol::{AgentListing, CallOutcome, Failure, Reason};
+use roost_server::Profile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{io::Write as _, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration};
+use std::{io::Write as _, os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc, time::Duration};
 
 /// Longer than any agent may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3600);
@@ -14,6 +16,15 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(3600);
 pub(crate) struct Record {
     pub(crate) pid: u32,
     pub(crate) port: u16,
+    /// More ports, each with a way of answering chats.
+    #[serde(default)]
+    listeners: Vec<ListenerRecord>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ListenerRecord {
+    port: u16,
+    profile: String,
 }
 
 /// The record as long as the host runs.
@@ -27,9 +38,11 @@ fn path(home: &Home) -> PathBuf {
 }
 
 /// Leaves the record; it goes with the returned value.
-pub(crate) fn publish(home: &Home, port: u16) -> Result<Published, Failure> {
+pub(crate) fn publish(home: &Home, port: u16, more: &[(u16, Profile)]) -> Result<Published, Failure> {
     let path = path(home);
-    let record = Record { pid: std::process::id(), port };
+    let listeners =
+        more.iter().map(|(port, profile)| ListenerRecord { port: *port, profile: profile.name().to_owned() });
+    let record = Record { pid: std::process::id(), port, listeners: listeners.collect() };
     let write = || -> std::io::Result<()> {
         let mut staging = tempfile::NamedTempFile::new_in(home.run())?;
         staging.as_file().set_permissions(std::fs::Permissions::from_mode(0o600))?;
@@ -57,6 +70,8 @@ fn read(path: &std::path::Path) -> Option<Record> {
 #[derive(Debug, Clone)]
 pub(crate) struct RunningHost {
     address: String,
+    owner: Option<OwnerToken>,
+    client: reqwest::Client,
 }
 
 impl RunningHost {
@@ -65,7 +80,12 @@ impl RunningHost {
         let record = read(&path(home))?;
         let address = format!("http://127.0.0.1:{}", record.port);
         tokio::net::TcpStream::connect(("127.0.0.1", record.port)).await.ok()?;
-        Some(Self { address })
+        // A record can outlive its host, and the port can be another user's by now, who must not get the token.
+        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+        let our_user = rustix::process::geteuid().as_raw();
+        let owner = OwnerToken::read(home).filter(|_| listener(&sockets, record.port) == Some(our_user));
+        let client = client()?;
+        Some(Self { address, owner, client })
     }
 
     /// All agents, as the running host knows them.
@@ -79,7 +99,7 @@ impl RunningHost {
     }
 
     async fn listing(&self, path: &str) -> Result<Vec<AgentListing>, Failure> {
-        let mut answer = self.get(path).await?;
+        let mut answer = self.document("GET", path, None).await?;
         understood(answer["agents"].take())
     }
 
@@ -91,62 +111,58 @@ impl RunningHost {
             "slush": request.slush,
             "breadcrumbs": request.breadcrumbs,
         });
-        let url = format!("{}/v1/agents/{}/call", self.address, percent_encoded(name));
-        let answer = ask(move |agent| {
-            read_answer(agent.post(&url).content_type("application/json").send(body.to_string()))
-        })
-        .await?;
-        understood(answer)
+        let path = format!("/v1/agents/{}/call", percent_encoded(name));
+        understood(self.document("POST", &path, Some(&body)).await?)
     }
 
-    async fn get(&self, path: &str) -> Result<Value, Failure> {
-        let url = format!("{}{path}", self.address);
-        ask(move |agent| read_answer(agent.get(&url).call())).await
+    async fn document(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let response = self.send(method, path, body).await?;
+        let is_error = !response.status().is_success();
+        let bytes = response.bytes().await.map_err(|error| unreachable(&error))?;
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| unreachable(&error))?;
+        if is_error { Err(failure_in(&value)) } else { Ok(value) }
+    }
+
+    /// Sends any request, as the owner where that can be shown. Dropping what it returns ends the request.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<reqwest::Response, Failure> {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).map_err(|error| unreachable(&error))?;
+        let mut request = self.client.request(method, format!("{}{path}", self.address));
+        if let Some(owner) = &self.owner {
+            request = request.bearer_auth(owner.as_str());
+        }
+        if let Some(body) = body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        request.send().await.map_err(|error| unreachable(&error))
     }
 }
 
-fn read_answer(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Value, ureq::Error> {
-    let mut response = answer?;
-    let is_error = !response.status().is_success();
-    let text = response.body_mut().with_config().limit(u64::MAX).read_to_string()?;
-    let mut value: Value = serde_json::from_str(&text).map_err(|error| ureq::Error::Io(error.into()))?;
-    if is_error && let Some(object) = value.as_object_mut() {
-        object.insert("failed".to_owned(), Value::Bool(true));
-    }
-    Ok(value)
+/// A client for this machine. It never speaks TLS, and trusts nobody who would.
+fn client() -> Option<reqwest::Client> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().ok()?;
+    let tls = tls.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth();
+    reqwest::Client::builder().use_preconfigured_tls(tls).no_proxy().timeout(ANSWER_WITHIN).build().ok()
 }
 
-async fn ask(
-    question: impl FnOnce(&ureq::Agent) -> Result<Value, ureq::Error> + Send + 'static,
-) -> Result<Value, Failure> {
-    let asked = tokio::task::spawn_blocking(move || {
-        let configuration = ureq::Agent::config_builder()
-            .timeout_global(Some(ANSWER_WITHIN))
-            .http_status_as_error(false)
-            .proxy(None);
-        question(&configuration.build().new_agent())
-    });
-    let unreachable =
-        |error: &dyn std::fmt::Display| Failure::new(Reason::HostUnreachable, error.to_string());
-    let value = asked.await.map_err(|error| unreachable(&error))?.map_err(|error| unreachable(&error))?;
-    if value["failed"] == true {
-        return Err(failure_in(&value));
-    }
-    Ok(value)
-}
-
-fn failure_in(value: &Value) -> Failure {
-    let reason = serde_json::from_value(value["reason"].clone()).unwrap_or(Reason::Internal);
-    Failure {
-        reason,
-        message: value["error"].as_str().unwrap_or(reason.sentence()).to_owned(),
-        line: value["line"].as_u64().and_then(|line| u32::try_from(line).ok()),
-        next: value["next"].as_str().map(str::to_owned),
-    }
+/// The user whose program listens on this port of 127.0.0.1, in the kernel's list of sockets.
+fn listener(sockets: &str, port: u16) -> Option<u32> {
+    const LISTENING: &str = "0A";
+    let address = format!("0100007F:{port:04X}");
+    sockets.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_it = fields.get(1) == Some(&address.as_str()) && fields.get(3) == Some(&LISTENING);
+        is_it.then(|| fields.get(7)?.parse().ok()).flatten()
+    })
 }
 
 fn understood<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
-    serde_json::from_value(value).map_err(|error| Failure::new(Reason::HostUnreachable, error.to_string()))
+    serde_json::from_value(value).map_err(|error| unreachable(&error))
 }
 
 /// A name as one segment of an address.
@@ -157,4 +173,27 @@ fn percent_encoded(name: &str) -> String {
             other => format!("%{other:02X}"),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listener;
+
+    #[test]
+    fn only_who_listens_on_the_port_counts() {
+        let sockets = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000:1B9F 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1001        0 1 1 0 100 0 0 10 0
+   1: 0100007F:1B9F 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  1002        0 2 1 0 100 0 0 10 0
+   2: 0100007F:1B9F 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1003        0 3 1 0 100 0 0 10 0
+   3: 0100007F:0050 00000000:0000 0A
+";
+        assert_eq!(listener(sockets, 7071), Some(1003));
+        assert_eq!(listener(sockets, 80), None);
+        assert_eq!(listener(sockets, 7072), None);
+        let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let our_user = rustix::process::geteuid().as_raw();
+        assert_eq!(listener(&sockets, own.local_addr().unwrap().port()), Some(our_user));
+    }
 }

@@ -8,9 +8,10 @@ use crate::{
     standing::Standing,
 };
 use futures::future::BoxFuture;
+use roost_chat::{Ask, Model};
 use roost_protocol::{Digest, Failure, Host, HostCall, HostPort, Reason, Right};
-use roost_runtime::{HostCalls, Program, Verdict};
-use serde_json::Value;
+use roost_runtime::{Answer, HostCalls, Program, Verdict};
+use serde_json::{Map, Value, json};
 use std::{
     collections::HashMap,
     net::IpAddr,
@@ -21,6 +22,7 @@ use std::{
 /// The calls this host answers.
 pub(crate) struct Calls {
     gate: Arc<Gate>,
+    model: Arc<dyn Model>,
     known: Mutex<HashMap<(PathBuf, Digest), Arc<Known>>>,
 }
 
@@ -35,8 +37,8 @@ struct Known {
 const KNOWN_MAX: usize = 4096;
 
 impl Calls {
-    pub(crate) fn new(gate: Arc<Gate>) -> Self {
-        Self { gate, known: Mutex::default() }
+    pub(crate) fn new(gate: Arc<Gate>, model: Arc<dyn Model>) -> Self {
+        Self { gate, model, known: Mutex::default() }
     }
 
     /// Makes a program known before it runs, with the rights in force.
@@ -76,12 +78,15 @@ impl Calls {
 }
 
 impl HostCalls for Calls {
-    fn answer<'a>(&'a self, caller: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Value, Failure>> {
+    fn answer<'a>(&'a self, caller: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move {
             match call.method.as_str() {
                 "model.complete" => {
                     let decision = self.decide(caller, &Right::Model);
-                    Err(decision.failure(&Right::Model).unwrap_or(Failure::plain(Reason::ModelUnavailable)))
+                    match decision.failure(&Right::Model) {
+                        Some(denied) => Err(denied),
+                        None => complete(&*self.model, call.params).await,
+                    }
                 }
                 other => {
                     Err(Failure::new(Reason::UnknownHostCall, format!("the host has no call `{other}`")))
@@ -113,6 +118,46 @@ impl HostCalls for Calls {
         }
         last
     }
+}
+
+/// Messages an agent may send at once: as many as a long conversation has.
+const MESSAGES_MAX: usize = 10_000;
+
+/// One completion for an agent, in the form of OpenAI's API. Its tools are its own affair: the host runs none of them.
+async fn complete(model: &dyn Model, params: Value) -> Result<Answer, Failure> {
+    let wrong = |message: &str| Failure::new(Reason::BadArguments, format!("model.complete: {message}"));
+    let Value::Object(mut options) = params else { return Err(wrong("the parameters are not an object")) };
+    let list = |options: &mut Map<String, Value>, name: &str| match options.remove(name) {
+        Some(Value::Array(items)) => Ok(items),
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(_) => Err(wrong(&format!("`{name}` is not a list"))),
+    };
+    let messages = list(&mut options, "messages")?;
+    if messages.is_empty() || messages.len() > MESSAGES_MAX || !messages.iter().all(Value::is_object) {
+        return Err(wrong("`messages` must be a list of messages"));
+    }
+    let tools = list(&mut options, "tools")?;
+    let wanted = match options.remove("model") {
+        Some(Value::String(wanted)) => Some(wanted),
+        None | Some(Value::Null) => None,
+        Some(_) => return Err(wrong("`model` is not a text")),
+    };
+    // The answer is given whole.
+    options.remove("stream");
+    let ask = Ask { messages: &messages, tools: &tools, model: wanted.as_deref(), options: Some(&options) };
+    let reply = model.reply(ask, None).await.map_err(Failure::from)?;
+    let finish_reason = if reply.calls().is_empty() { "stop" } else { "tool_calls" };
+    let value = json!({
+        "object": "chat.completion",
+        "model": reply.model,
+        "choices": [{ "index": 0, "message": reply.message, "finish_reason": finish_reason }],
+        "usage": {
+            "prompt_tokens": reply.usage.prompt_tokens,
+            "completion_tokens": reply.usage.completion_tokens,
+            "total_tokens": reply.usage.prompt_tokens + reply.usage.completion_tokens,
+        },
+    });
+    Ok(Answer { value, model: Some(reply.usage) })
 }
 
 fn verdict(decision: Decision) -> Verdict {

@@ -162,8 +162,27 @@ pub struct Gate {
 }
 
 /// What lies in the home folder and is nobody's but the host's.
-const OWN_FILES: [&str; 10] =
-    ["grants.json", "grants.lock", "audit", "roost.toml", ".env", "keys", "run", "logs", "cache", "roost.db"];
+const OWN_FILES: [&str; 19] = [
+    "grants.json",
+    "grants.lock",
+    "audit",
+    "roost.toml",
+    ".env",
+    "keys",
+    "run",
+    "logs",
+    "cache",
+    "roost.db",
+    "trash",
+    "voice.zip",
+    ".brainstem_book.json",
+    ".brainstem_model",
+    ".brainstem_secret",
+    ".copilot_pending",
+    ".copilot_session",
+    ".copilot_token",
+    "conversations",
+];
 
 impl Gate {
     /// The gate of this home, with its grants in `grants.json` and its log in `audit/`.

@@ -1,22 +1,38 @@
 //! The host: knows the agents of one home, keeps that knowledge current, and runs calls.
 
 use crate::{
+    book::Book,
     call_log::{CallIds, CallLog, CallRecord},
     calls::Calls,
     context::context_text,
+    conversations::Conversations,
+    converse::TURNS_AT_ONCE_MAX,
     gate::Gate,
     knowledge::{Knowledge, NoProgress, Progress, checked},
+    local_models::{LocalModels, LocalServer},
     memory::Memories,
+    modes::Modes,
+    owner::OwnerToken,
     perform::{Request, Surroundings, perform},
     program::{Runnable, Source, Workshop},
     roster::{Callable, Roster},
     settings::{Home, HostSettings},
+    soul::Soul,
     standing::Standing,
+    toolbox::{CurrentToolbox, Toolbox},
+    voice::Voice,
 };
 use roost_apps::{AgentFile, Description, Stamp};
+use roost_chat::{Model, Models};
 use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
 use roost_runtime::{Afterwards, HostCalls, Runtime, RuntimeSettings};
-use std::{path::Path, sync::Arc};
+use serde_json::json;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, OnceLock},
+    time::Instant,
+};
+use tokio::sync::{OnceCell, Semaphore};
 
 /// A running host. Clones are handles of the same one.
 #[derive(Clone)]
@@ -30,9 +46,22 @@ pub(crate) struct Inner {
     pub(crate) gate: Arc<Gate>,
     workshop: Arc<Workshop>,
     knowledge: Arc<Knowledge>,
-    memories: Memories,
+    pub(crate) memories: Memories,
     call_ids: CallIds,
     pub(crate) call_log: CallLog,
+    book: Arc<Book>,
+    pub(crate) modes: Modes,
+    pub(crate) soul: Soul,
+    pub(crate) models: Models,
+    pub(crate) turns: Semaphore,
+    toolbox: CurrentToolbox,
+    conversations: Conversations,
+    /// Set once the agents were looked at for the first turn.
+    pub(crate) looked_at_agents: OnceCell<()>,
+    /// When servers on this machine were last looked for by a turn.
+    pub(crate) looked_for_models: Mutex<Option<Instant>>,
+    voice: Voice,
+    owner: OnceLock<OwnerToken>,
 }
 
 impl Host {
@@ -52,7 +81,8 @@ impl Host {
             left_out: settings.sandbox.left_out.clone(),
         };
         let gate = Arc::new(Gate::open(settings.home.root(), Arc::clone(&settings.policy))?);
-        let calls = Arc::new(Calls::new(Arc::clone(&gate)));
+        let models = open_models(&settings)?;
+        let calls = Arc::new(Calls::new(Arc::clone(&gate), Arc::new(models.clone()) as Arc<dyn Model>));
         let host_calls: Arc<dyn HostCalls> = Arc::clone(&calls) as _;
         let runtime = Runtime::new(runtime_settings, host_calls).map_err(unusable)?;
         let settings = Arc::new(settings);
@@ -62,11 +92,35 @@ impl Host {
             gate: Arc::clone(&gate),
             calls,
         });
-        let knowledge = Knowledge::open(Arc::clone(&workshop)).await;
+        let book = Arc::new(Book::new(settings.home.book()));
+        let knowledge = Knowledge::open(Arc::clone(&workshop), Arc::clone(&book)).await;
         let memories = Memories::new(settings.home.data());
         let call_log = CallLog::new(&settings.home.logs());
-        let call_ids = CallIds::default();
-        let inner = Inner { settings, runtime, gate, workshop, knowledge, memories, call_ids, call_log };
+        let modes = Modes::new(&settings.modes);
+        let voice = Voice::new(&settings.home, &settings.variables);
+        let soul = Soul::new(settings.home.soul().to_owned());
+        let conversations = Conversations::new(settings.home.conversations());
+        let inner = Inner {
+            settings,
+            runtime,
+            gate,
+            workshop,
+            knowledge,
+            memories,
+            call_ids: CallIds::default(),
+            call_log,
+            book,
+            modes,
+            soul,
+            models,
+            turns: Semaphore::new(TURNS_AT_ONCE_MAX),
+            toolbox: CurrentToolbox::default(),
+            conversations,
+            looked_at_agents: OnceCell::new(),
+            looked_for_models: Mutex::default(),
+            voice,
+            owner: OnceLock::new(),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -80,6 +134,51 @@ impl Host {
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
         &self.inner.runtime
+    }
+
+    /// What happened lately.
+    #[must_use]
+    pub fn book(&self) -> &Book {
+        &self.inner.book
+    }
+
+    /// The switches of every answer.
+    #[must_use]
+    pub fn modes(&self) -> &Modes {
+        &self.inner.modes
+    }
+
+    /// Everybody who can be asked for an answer.
+    #[must_use]
+    pub fn models(&self) -> &Models {
+        &self.inner.models
+    }
+
+    /// Conversations that this host keeps for its clients.
+    #[must_use]
+    pub fn conversations(&self) -> &Conversations {
+        &self.inner.conversations
+    }
+
+    /// The voice configuration.
+    #[must_use]
+    pub fn voice(&self) -> &Voice {
+        &self.inner.voice
+    }
+
+    /// The token of this home's owner, made when there is none yet.
+    pub fn owner(&self) -> Result<&OwnerToken, Failure> {
+        if let Some(token) = self.inner.owner.get() {
+            return Ok(token);
+        }
+        let token = OwnerToken::of_home(self.home())?;
+        Ok(self.inner.owner.get_or_init(|| token))
+    }
+
+    /// The agents as they are known now, without looking and without copying.
+    #[must_use]
+    pub fn roster(&self) -> KnownAgents {
+        KnownAgents(self.inner.knowledge.roster())
     }
 
     /// The agents as they are known now, without looking.
@@ -117,9 +216,7 @@ impl Host {
 
     /// Calls an agent of this home by name.
     pub async fn call(&self, name: &str, request: &Request) -> Result<CallOutcome, Failure> {
-        let (_, callable) = self.inner.current(name).await?;
-        let runnable = self.inner.runnable(&callable).await?;
-        self.inner.perform(&runnable, &callable.name, callable.serving, request).await
+        self.inner.call(name, request).await
     }
 
     /// Loads one file from anywhere; nothing of the home's folder is needed.
@@ -135,6 +232,18 @@ impl Host {
             return Err(first.unwrap_or_else(|| Failure::plain(Reason::NoAgent)));
         }
         Ok(OpenFile { inner: Arc::clone(&self.inner), file, runnable, description })
+    }
+}
+
+/// All agents at one moment.
+#[derive(Debug)]
+pub struct KnownAgents(Arc<Roster>);
+
+impl KnownAgents {
+    /// Every one of them, in the order of the list.
+    #[must_use]
+    pub fn agents(&self) -> &[AgentListing] {
+        &self.0.listings
     }
 }
 
@@ -164,7 +273,26 @@ impl Drop for Inner {
     }
 }
 
+/// The providers of the settings, and the models of the home itself.
+fn open_models(settings: &HostSettings) -> Result<Models, Failure> {
+    let local = LocalModels::of_home(settings);
+    let server = LocalServer::new(local, &settings.surface, settings.home.logs().join("local-model.log"));
+    Models::open(settings.models.clone(), settings.home.root().to_owned(), Some(server.into_start()))
+}
+
 impl Inner {
+    /// Calls an agent of this home by name.
+    pub(crate) async fn call(&self, name: &str, request: &Request) -> Result<CallOutcome, Failure> {
+        let (_, callable) = self.current(name).await?;
+        let runnable = self.runnable(&callable).await?;
+        self.perform(&runnable, &callable.name, callable.serving, request).await
+    }
+
+    /// The agents as tools of a model, as they are known now.
+    pub(crate) fn toolbox(&self) -> Arc<Toolbox> {
+        self.toolbox.of(self.knowledge.roster())
+    }
+
     async fn perform(
         &self,
         runnable: &Runnable,
@@ -173,7 +301,9 @@ impl Inner {
         request: &Request,
     ) -> Result<CallOutcome, Failure> {
         let context = context_text(&jiff::Zoned::now(), &request.circumstances(), &self.memories);
-        let outcome = perform(runnable, name, serving, request, self.around(&context)).await?;
+        let performed = perform(runnable, name, serving, request, self.around(&context)).await;
+        self.note_call(name, &performed);
+        let outcome = performed?;
         if outcome.error.is_some() || !outcome.receipt.refused.is_empty() {
             self.call_log.keep(&CallRecord {
                 time: jiff::Timestamp::now().to_string(),
@@ -184,6 +314,20 @@ impl Inner {
             });
         }
         Ok(outcome)
+    }
+
+    /// What went in and came out is nobody's business later; that it happened is.
+    fn note_call(&self, name: &AgentName, performed: &Result<CallOutcome, Failure>) {
+        let detail = match performed {
+            Ok(CallOutcome { error: None, receipt, .. }) => {
+                json!({ "agent": name, "call": receipt.call, "duration_us": receipt.duration_us })
+            }
+            Ok(CallOutcome { error: Some(failure), receipt, .. }) => {
+                json!({ "agent": name, "call": receipt.call, "reason": failure.reason, "error": failure.message })
+            }
+            Err(failure) => json!({ "agent": name, "reason": failure.reason, "error": failure.message }),
+        };
+        self.book.note("call", detail);
     }
 
     fn around<'a>(&'a self, context: &'a str) -> Surroundings<'a> {
@@ -201,6 +345,10 @@ impl Inner {
             self.knowledge.folder.read(&file_name)?
         };
         self.workshop.standing(&Source::from(&file)).await
+    }
+
+    pub(crate) fn knowledge(&self) -> &Arc<Knowledge> {
+        &self.knowledge
     }
 
     pub(crate) fn workshop(&self) -> &Workshop {
@@ -244,7 +392,7 @@ impl Inner {
     }
 
     /// The program behind a callable agent, prepared on its first call.
-    async fn runnable(&self, callable: &Callable) -> Result<Arc<Runnable>, Failure> {
+    pub(crate) async fn runnable(&self, callable: &Callable) -> Result<Arc<Runnable>, Failure> {
         let runnables = &self.knowledge.runnables;
         if let Some(runnable) = runnables.get(&callable.path, callable.digest, &self.gate) {
             return Ok(runnable);

@@ -3,6 +3,7 @@
 //! Each file counts as soon as it is described; none waits for another.
 
 use crate::{
+    book::Book,
     gate::Generation,
     program::{Runnables, Source, Workshop},
     roster::{FileState, LastReading, Roster},
@@ -12,11 +13,13 @@ use futures::{
     future::{BoxFuture, Shared},
     stream::FuturesUnordered,
 };
-use roost_apps::{AgentFile, AgentsFolder, Content, Described, Description, Descriptions, Found};
+use roost_apps::{AgentFile, AgentsFolder, Content, Described, Description, Descriptions, Found, Trash};
 use roost_protocol::{AgentName, Digest, Failure, Reason};
 use roost_runtime::{Afterwards, Runtime, runners_digest};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 use tokio::sync::Semaphore;
@@ -44,6 +47,7 @@ impl Progress for NoProgress {
 pub(crate) struct Knowledge {
     pub(crate) folder: AgentsFolder,
     workshop: Arc<Workshop>,
+    book: Arc<Book>,
     descriptions: Mutex<Descriptions>,
     /// State of the grants at the last look: what failed for want of one may work with it.
     grants_seen: Mutex<Generation>,
@@ -52,6 +56,8 @@ pub(crate) struct Knowledge {
     /// Held from the reading of files to the noting of what was read: an older look must not undo a newer one.
     looking: Mutex<()>,
     publishing: Mutex<()>,
+    /// Held from the check that names are free to the listing of who took them.
+    admitting: Mutex<()>,
     pub(crate) runnables: Runnables,
     /// Contents being loaded right now; whoever wants to know waits for the same answer.
     loading: Mutex<HashMap<Digest, Loading>>,
@@ -60,9 +66,17 @@ pub(crate) struct Knowledge {
 
 type Loading = Shared<BoxFuture<'static, ()>>;
 
+/// A content that loaded, on its way into the folder.
+pub(crate) struct Admission<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) description: Description,
+    pub(crate) trash: &'a Trash,
+    pub(crate) time: &'a str,
+}
+
 impl Knowledge {
     /// What was known when the cache was last saved; looks at nothing yet.
-    pub(crate) async fn open(workshop: Arc<Workshop>) -> Arc<Self> {
+    pub(crate) async fn open(workshop: Arc<Workshop>, book: Arc<Book>) -> Arc<Self> {
         let home = &workshop.settings.home;
         let cache = home.cache().join("descriptions.json");
         let mut descriptions = Descriptions::open(&cache, &description_key(&workshop.runtime).await);
@@ -75,11 +89,13 @@ impl Knowledge {
             folder: AgentsFolder::new(home.agents()),
             grants_seen: Mutex::new(workshop.gate.grants().generation(None)),
             workshop,
+            book,
             descriptions: Mutex::new(descriptions),
             files: Mutex::default(),
             roster: RwLock::default(),
             looking: Mutex::default(),
             publishing: Mutex::default(),
+            admitting: Mutex::default(),
             runnables: Runnables::default(),
             loading: Mutex::default(),
             load_permits: Semaphore::new(LOADED_AT_ONCE),
@@ -172,7 +188,11 @@ impl Knowledge {
         let inner = Arc::clone(self);
         // A task of its own: a caller that leaves must not stop what others wait for.
         let task = tokio::spawn(async move {
-            let described = inner.describe(&file).await;
+            let described = match inner.loaded(&Source::from(&file)).await {
+                Ok(description) => Described::Loaded(description),
+                Err(failure) => Described::Failed(failure),
+            };
+            inner.note_in_book(&file, &described);
             inner.remember(&file, described);
             inner.mark_shown(&file);
             inner.publish();
@@ -191,21 +211,63 @@ impl Knowledge {
         shared
     }
 
-    async fn describe(&self, file: &AgentFile) -> Described {
+    /// Loads a content that is not in the folder; one without agents has failed.
+    pub(crate) async fn try_out(&self, source: &Source) -> Result<Description, Failure> {
+        let mut description = self.loaded(source).await?;
+        if description.agents.is_empty() {
+            let first = description.failures.drain(..).next().map(|class| class.failure);
+            return Err(first.unwrap_or_else(|| Failure::plain(Reason::NoAgent)));
+        }
+        Ok(description)
+    }
+
+    /// Lets a content in that loaded, unless another file holds one of its names. Says where the content is kept that
+    /// it replaced.
+    pub(crate) fn admit(&self, admission: Admission<'_>) -> Result<Option<PathBuf>, Failure> {
+        let Admission { source, description, trash, time } = admission;
+        let _one_at_a_time = lock(&self.admitting);
+        let roster = self.roster();
+        for agent in &description.agents {
+            let holder = roster.find(&agent.name).filter(|holder| holder.file_name != source.file_name);
+            if let Some(holder) = holder {
+                let message = format!("{} already has an agent {}", holder.file_name, agent.name);
+                return Err(Failure::new(Reason::Shadowed, message));
+            }
+        }
+        // Before the file is there: whoever sees it first need not load it again.
+        lock(&self.descriptions).set_described(source.digest, Described::Loaded(description.clone()));
+        let replaced = self.folder.put(&source.file_name, &source.bytes, trash, time)?;
+        if let Some(file) = self.read_and_note(&source.file_name).filter(|file| file.digest == source.digest)
+        {
+            self.remember(&file, Described::Loaded(description));
+            self.mark_shown(&file);
+        }
+        self.publish();
+        self.save();
+        Ok(replaced)
+    }
+
+    async fn loaded(&self, source: &Source) -> Result<Description, Failure> {
         let folder = self.folder.path().to_owned();
-        let described: Result<_, Failure> = async {
-            let _permit = self.load_permits.acquire().await;
-            let runnable = self.workshop.prepare(Source::from(file), folder).await?;
-            let loaded = runnable.agent.describe(Afterwards::Stop).await;
-            let loaded = loaded.map_err(|failed| self.workshop.refused_to_load(failed, &runnable))?;
-            self.workshop.record_refusals(&loaded, &runnable);
-            Ok(loaded)
-        }
-        .await;
-        match described {
-            Ok(loaded) => Described::Loaded(checked(loaded)),
-            Err(failure) => Described::Failed(failure),
-        }
+        let _permit = self.load_permits.acquire().await;
+        let runnable = self.workshop.prepare(source.clone(), folder).await?;
+        let loaded = runnable.agent.describe(Afterwards::Stop).await;
+        let loaded = loaded.map_err(|failed| self.workshop.refused_to_load(failed, &runnable))?;
+        self.workshop.record_refusals(&loaded, &runnable);
+        Ok(checked(loaded))
+    }
+
+    fn note_in_book(&self, file: &AgentFile, described: &Described) {
+        let detail = match described {
+            Described::Loaded(description) => {
+                let names: Vec<&str> = description.agents.iter().map(|agent| agent.name.as_str()).collect();
+                json!({ "file": file.file_name, "digest": file.digest.short(), "agents": names })
+            }
+            Described::Failed(failure) => {
+                json!({ "file": file.file_name, "reason": failure.reason, "error": failure.message })
+            }
+        };
+        self.book.note("agent_loaded", detail);
     }
 
     fn remember(&self, file: &AgentFile, described: Described) {

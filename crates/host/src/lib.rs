@@ -5,6 +5,7 @@
 mod settings; // what a host is told at its start
 mod host; // the agents of one home
 mod knowledge; // what is known of the folder, kept current
+mod agent_files; // files that come and go
 mod roster; // which agents there are, and why others are not
 mod gate; // the one place that decides
 mod standing; // what an agent file is to the gate
@@ -16,7 +17,17 @@ mod arguments; // key=value by schema
 mod context; // what an agent knows before it runs
 mod memory; // what agents remembered
 mod calls; // what agents may ask of the host
+mod converse; // one turn of a conversation
+mod toolbox; // the agents as tools of a model
+mod soul; // who the host is when it speaks
+mod conversations; // transcripts the host keeps
+mod local_models; // models of this machine
+mod peer; // another host as an agent
 mod call_log; // calls that can be explained later
+mod book; // what happened lately
+mod modes; // two switches of every answer
+mod voice; // the voice configuration
+mod owner; // who owns the host
 mod watch; // the folder, live
 mod contract; // the ten contract tests
 mod rights; // rights as a person sees them
@@ -26,21 +37,37 @@ mod why; // one cause, one next step
 mod starter; // what a new home gets
 
 pub use self::{
+    agent_files::{ArrivedFile, ArrivingFile, ListedFile},
     arguments::arguments_from_words,
+    book::{Book, BookEvent, BookKeeping, keep_book},
     call_log::CallRecord,
     contract::{ContractResult, contract_tests, validate_file},
+    conversations::{ConversationListing, Conversations, SessionId},
+    converse::{CHAT_DEPTH_MAX, ChatAnswer, ChatFailure, ChatRequest},
     doctor::{Finding, FindingState, examine},
     gate::{
         AuditBroken, AuditFilter, AuditListing, AuditOutcome, AuditRow, AuditVerified, AuditWhat, Caller,
         Decision, Gate, Grant, Policy, Revoked, Source as RightSource, Why as WhyDenied,
     },
-    host::{Host, OpenFile},
+    host::{Host, KnownAgents, OpenFile},
     knowledge::{NoProgress, Progress},
+    local_models::{CatalogModel, LocalModelFile, LocalModels, PullProgress},
+    modes::{Mode, Modes},
+    owner::OwnerToken,
+    peer::{PeerAddress, new_peer},
     perform::Request,
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},
-    settings::{AgentSettings, Home, HostSettings, SandboxSettings, Variables},
+    settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, Variables},
     starter::{NewAgent, create_home, new_agent},
+    voice::{Voice, sealed as sealed_voice, unsealed as unsealed_voice},
     watch::{Watch, watch},
     why::{Explanation, explain},
+};
+/// What turns and models are made of, for those who serve them.
+pub use roost_chat::{
+    AnthropicSettings, AzureCredential, AzureSettings, CredentialSource, DeviceCode, GitHubSettings,
+    HistoryRule, ListedModel, LoginProgress, ManagedIdentity, ModelFailure, ModelProblem, ModelSettings,
+    OpenAiSettings, ProviderName, ProxySettings, RetryOutcome, Secret, Slots, Standing as ModelStanding,
+    StandingState, TurnEvent, TurnLog, UnknownLine, history, log_lines, split_slots,
 };

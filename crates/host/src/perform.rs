@@ -2,8 +2,8 @@
 
 use crate::{context::Circumstances, gate::Gate, program::Runnable, standing::Places};
 use roost_protocol::{
-    AgentName, CallId, CallOutcome, Failure, Limits, Performed, Reason, Receipt, Refusal, RefusedBy, Serving,
-    UserGuid,
+    AgentName, CallId, CallOutcome, DEFAULT_USER_GUID, Failure, Limits, Performed, Reason, Receipt, Refusal,
+    RefusedBy, Serving, UserGuid,
 };
 use roost_runtime::{Call, Done};
 use serde_json::{Map, Value};
@@ -22,9 +22,19 @@ pub struct Request {
     pub slush: Option<Map<String, Value>>,
     /// Agents of this run so far.
     pub breadcrumbs: Vec<String>,
+    /// Whether the agent is told who calls, in place of whatever the arguments say.
+    pub tells_user: bool,
+    /// How many chats stand above the call.
+    pub depth: u32,
 }
 
 impl Request {
+    /// The identity the agent is told.
+    fn user_guid(&self) -> Option<&str> {
+        let user = || self.user.as_ref().map_or(DEFAULT_USER_GUID, UserGuid::as_str);
+        self.tells_user.then(user)
+    }
+
     pub(crate) fn circumstances(&self) -> Circumstances<'_> {
         let query = self.query.as_deref().unwrap_or_else(|| query_in(&self.arguments));
         Circumstances {
@@ -57,7 +67,8 @@ pub(crate) async fn perform(
         agent: name.as_str(),
         arguments: &request.arguments,
         context: around.context,
-        user_guid: None,
+        user_guid: request.user_guid(),
+        depth: request.depth,
     };
     let (result, usage) = match runnable.agent.perform(call).await {
         Done::Asked { result, usage } => (result, usage),
@@ -86,6 +97,7 @@ pub(crate) async fn perform(
         traffic: usage.traffic,
         refused,
         stray_processes: usage.stray_processes,
+        model: usage.model,
     };
     let agent = name.clone();
     Ok(match result {

@@ -110,6 +110,7 @@ impl Runnables {
 }
 
 /// The bytes of an agent file and where they belong.
+#[derive(Clone)]
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) file_name: String,

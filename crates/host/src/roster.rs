@@ -59,6 +59,10 @@ pub(crate) struct Callable {
     pub(crate) reading: Option<Arc<LastReading>>,
     /// Position in the list.
     pub(crate) listing: usize,
+    /// The agent as a model sees it, when its class says so itself.
+    pub(crate) tool: Option<Value>,
+    /// True when it has something to add to every system prompt.
+    pub(crate) has_system_context: bool,
 }
 
 /// All agents at one moment.
@@ -71,6 +75,13 @@ pub(crate) struct Roster {
 impl Roster {
     pub(crate) fn find(&self, name: &str) -> Option<&Callable> {
         self.callable.get(name)
+    }
+
+    /// The agents that can be called, in the order of the list.
+    pub(crate) fn callable(&self) -> Vec<&Callable> {
+        let mut callable: Vec<&Callable> = self.callable.values().collect();
+        callable.sort_unstable_by_key(|callable| callable.listing);
+        callable
     }
 
     /// True when some agent is answered by these bytes.
@@ -181,6 +192,8 @@ impl Assembly<'_> {
                     serving,
                     reading: self.state.content.as_ref().ok().map(Arc::clone),
                     listing: roster.listings.len(),
+                    tool: agent.tool.clone(),
+                    has_system_context: agent.has_system_context,
                 };
                 roster.callable.insert(name.into(), callable);
             }

@@ -52,7 +52,8 @@ impl Host {
         let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
         let runnable = self.inner.workshop().prepare(source, folder).await?;
         let arguments = bait.targets();
-        let call = Call { agent: PROBE_AGENT, arguments: &arguments, context: "{}", user_guid: None };
+        let call =
+            Call { agent: PROBE_AGENT, arguments: &arguments, context: "{}", user_guid: None, depth: 0 };
         let (result, usage) = match runnable.agent.perform(call).await {
             Done::Asked { result, usage } => (result, usage),
             Done::NotStarted(failed) => return Err(failed.failure),

@@ -1,6 +1,7 @@
 //! What a host is told at its start. Read once by the program that wires everything, passed as plain values.
 
 use crate::gate::Policy;
+use roost_chat::ModelSettings;
 use roost_protocol::{Level, Limits};
 use roost_runtime::{Layer, PoolSettings, Surface};
 use std::{
@@ -13,6 +14,7 @@ use std::{
 pub struct Home {
     root: PathBuf,
     agents: PathBuf,
+    soul: PathBuf,
 }
 
 impl Home {
@@ -20,7 +22,15 @@ impl Home {
     #[must_use]
     pub fn new(root: PathBuf, agents: Option<PathBuf>) -> Self {
         let agents = agents.unwrap_or_else(|| root.join("agents"));
-        Self { root, agents }
+        let soul = root.join("soul.md");
+        Self { root, agents, soul }
+    }
+
+    /// The same home with its soul file elsewhere.
+    #[must_use]
+    pub fn with_soul(mut self, soul: PathBuf) -> Self {
+        self.soul = soul;
+        self
     }
 
     /// The home itself.
@@ -65,10 +75,34 @@ impl Home {
         self.root.join("run")
     }
 
+    /// What was removed or replaced and can be taken back.
+    #[must_use]
+    pub fn trash(&self) -> PathBuf {
+        self.root.join("trash")
+    }
+
+    /// What happened lately.
+    #[must_use]
+    pub fn book(&self) -> PathBuf {
+        self.root.join(".brainstem_book.json")
+    }
+
     /// The soul file.
     #[must_use]
-    pub fn soul(&self) -> PathBuf {
-        self.root.join("soul.md")
+    pub fn soul(&self) -> &Path {
+        &self.soul
+    }
+
+    /// Conversations that the host keeps for its clients.
+    #[must_use]
+    pub fn conversations(&self) -> PathBuf {
+        self.root.join("conversations")
+    }
+
+    /// Local models.
+    #[must_use]
+    pub fn models(&self) -> PathBuf {
+        self.root.join("models")
     }
 }
 
@@ -93,8 +127,23 @@ pub struct HostSettings {
     pub variables: Variables,
     /// Limits where an agent has none of its own.
     pub limits: Limits,
+    /// Who can be asked for an answer.
+    pub models: ModelSettings,
+    /// Agents that a model is always offered, however many there are.
+    pub pinned_agents: Vec<String>,
     /// Settings of single agents, by file name or by agent name.
     pub agents: BTreeMap<String, AgentSettings>,
+    /// How answers are given at first.
+    pub modes: ModeSettings,
+}
+
+/// How answers are given at first; a client can change it while the host runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModeSettings {
+    /// With a spoken version: `VOICE_MODE`.
+    pub voice: bool,
+    /// With the twin's part: `TWIN_MODE`.
+    pub twin: bool,
 }
 
 /// What an operator set for one agent.

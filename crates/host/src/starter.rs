@@ -40,8 +40,8 @@ pub fn create_home(home: &Home) -> Result<(), Failure> {
         }
     }
     let soul = home.soul();
-    match write_new(&soul, SOUL) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(unusable(&soul, error)),
+    match write_new(soul, SOUL) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(unusable(soul, error)),
         _ => Ok(()),
     }
 }
@@ -59,20 +59,36 @@ pub struct NewAgent {
 
 /// Writes a new agent file that works as it is, and says where.
 pub fn new_agent(folder: &Path, agent: &NewAgent) -> Result<PathBuf, Failure> {
-    let words = words_of(agent.name.as_str());
-    let class: String = words.iter().map(|word| capitalised(word)).collect();
-    let (file, template) = match agent.language {
-        Language::Python => (format!("{}_agent.py", words.join("_").to_lowercase()), PYTHON),
-        Language::TypeScript => (format!("{class}Agent.ts"), TYPESCRIPT),
+    let template = match agent.language {
+        Language::Python => PYTHON,
+        Language::TypeScript => TYPESCRIPT,
     };
     // Written as a JSON string, which both languages read as their own.
     let description = serde_json::to_string(&agent.description).unwrap_or_default();
     let text = template
         .replace("{{name}}", agent.name.as_str())
-        .replace("{{class}}", &class)
+        .replace("{{class}}", &class_name(&agent.name))
         .replace("{{description}}", &description);
-    let path = folder.join(file);
-    let written = std::fs::create_dir_all(folder).and_then(|()| write_new(&path, &text));
+    write_agent(folder, &file_name_of(&agent.name, agent.language), &text)
+}
+
+/// The class of an agent of this name.
+pub(crate) fn class_name(name: &AgentName) -> String {
+    words_of(name.as_str()).iter().map(|word| capitalised(word)).collect()
+}
+
+/// The file of an agent of this name.
+pub(crate) fn file_name_of(name: &AgentName, language: Language) -> String {
+    match language {
+        Language::Python => format!("{}_agent.py", words_of(name.as_str()).join("_").to_lowercase()),
+        Language::TypeScript => format!("{}Agent.ts", class_name(name)),
+    }
+}
+
+/// Writes a new file, never over another.
+pub(crate) fn write_agent(folder: &Path, file_name: &str, text: &str) -> Result<PathBuf, Failure> {
+    let path = folder.join(file_name);
+    let written = std::fs::create_dir_all(folder).and_then(|()| write_new(&path, text));
     match written {
         Ok(()) => Ok(path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

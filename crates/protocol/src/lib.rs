@@ -22,7 +22,8 @@ pub use self::{
     limits::Limits,
     listing::{AgentListing, AgentState, Serving},
     perform::{
-        CallId, CallOutcome, Enforcement, HostTraffic, Level, NetworkMode, Performed, Receipt, WorkerUse,
+        CallId, CallOutcome, Enforcement, HostTraffic, Level, ModelUse, NetworkMode, Performed, Receipt,
+        WorkerUse,
     },
     reason::{Failure, Reason},
     right::{

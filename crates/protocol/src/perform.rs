@@ -86,6 +86,9 @@ pub struct Receipt {
     pub refused: Vec<Refusal>,
     /// Processes that were left over when the call ended, and were ended then.
     pub stray_processes: u32,
+    /// What the agent asked of the host's model; absent when it asked nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUse>,
 }
 
 /// How the process was confined.
@@ -156,6 +159,28 @@ pub struct HostTraffic {
     pub sent_bytes: u64,
     /// Bytes to the agent.
     pub received_bytes: u64,
+}
+
+/// What models were asked, in one call or one turn, as their providers counted it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// Completions that were asked for.
+    pub completions: u32,
+    /// Tokens read.
+    pub prompt_tokens: u64,
+    /// Of those, tokens the provider already had.
+    pub cached_tokens: u64,
+    /// Tokens written.
+    pub completion_tokens: u64,
+}
+
+impl std::ops::AddAssign for ModelUse {
+    fn add_assign(&mut self, other: Self) {
+        self.completions += other.completions;
+        self.prompt_tokens += other.prompt_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.completion_tokens += other.completion_tokens;
+    }
 }
 
 /// Where the worker of a call came from.

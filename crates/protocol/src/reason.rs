@@ -207,6 +207,8 @@ reasons! {
     MethodNotAllowed = "method_not_allowed", "This address does not take that method.", "see docs/http-api.md";
     /// The request body is not what the route takes.
     BadRequest = "bad_request", "The request is not what this address takes.", "see docs/http-api.md";
+    /// The request body is larger than the route takes.
+    BodyTooLarge = "body_too_large", "The request is larger than this address takes.", "send less; docs/http-api.md names the limits";
     /// The command line is not what the verb takes.
     WrongUse = "wrong_use", "The command was not used as it is meant.", "see the command's --help";
     /// Something the host did not expect.

@@ -6,7 +6,7 @@ use crate::{confinement::Confinement, proxy::Verdict};
 use futures::future::BoxFuture;
 use roost_protocol::{
     AgentDescription, ClassFailure, Dependencies, Digest, Enforcement, Failure, HostCall, HostPort,
-    HostTraffic, Language, Limits, Performed, Refusal, WorkerUse,
+    HostTraffic, Language, Limits, ModelUse, Performed, Refusal, WorkerUse,
 };
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, sync::Arc};
@@ -51,6 +51,8 @@ pub struct Call<'a> {
     pub context: &'a str,
     /// Who is calling, for an agent that takes a `user_guid`: it stands in place of one in the arguments.
     pub user_guid: Option<&'a str>,
+    /// How many chats stand above it: said to the host itself when the agent calls it.
+    pub depth: u32,
 }
 
 /// How a call ended.
@@ -88,6 +90,8 @@ pub struct Usage {
     pub forked: bool,
     /// Processes that were left over, and were ended.
     pub stray_processes: u32,
+    /// What was asked of the host's model.
+    pub model: Option<ModelUse>,
 }
 
 /// A file that could not be loaded, and what it tried meanwhile.
@@ -142,11 +146,20 @@ pub trait Agent: Send + Sync {
     ) -> BoxFuture<'a, Result<String, Failure>>;
 }
 
+/// The host's answer to a question.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answer {
+    /// What the agent gets.
+    pub value: Value,
+    /// What it cost.
+    pub model: Option<ModelUse>,
+}
+
 /// What agents may ask of the host. Implemented by `host`; the caller is the connection's program, never a name
 /// in a message.
 pub trait HostCalls: Send + Sync {
     /// Answers one question of the program.
-    fn answer<'a>(&'a self, caller: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Value, Failure>>;
+    fn answer<'a>(&'a self, caller: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Answer, Failure>>;
 
     /// Whether the program may reach this computer, asked with the name it used before that is looked up.
     fn may_reach(&self, caller: &Program, target: &HostPort) -> Verdict;

@@ -41,6 +41,7 @@ pub(crate) async fn run_alone(
         environment: &program.environment,
         working_directory: Path::new("/"),
         descriptors: vec![theirs.into()],
+        input: None,
         output: Some(writer),
         when_host_dies: WhenHostDies::End,
         entry: enclosed.entry,

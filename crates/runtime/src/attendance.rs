@@ -2,22 +2,25 @@
 //! what it asks of the host, what it reaches through the proxy, and what is refused to it.
 
 use crate::{
-    agent::{HostCalls, Program},
+    agent::{Answer, HostCalls, Program},
     frame::Frames,
     proxy::{Doorkeeper, Egress, Proxy, Verdict},
     sandbox::{Notices, Refused, UNIX_SOCKET, receive_descriptors},
     worker::Surroundings,
 };
 use roost_protocol::{
-    Access, HostCall, HostCallReply, HostPort, HostTraffic, Place, Refusal, RefusedBy, Right, Tried,
-    TriedKind, VariableName,
+    Access, HostCall, HostCallReply, HostPort, HostTraffic, ModelUse, Place, Refusal, RefusedBy, Right,
+    Tried, TriedKind, VariableName,
 };
 use std::{
     io,
     net::IpAddr,
     os::unix::net::UnixStream,
     path::Path,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -28,8 +31,16 @@ pub(crate) struct Attendance {
     task: JoinHandle<()>,
     refused: Arc<Refused>,
     proxy: Arc<OnceLock<Proxy>>,
+    /// What the call that runs cost so far, and how deep it stands.
+    running: Arc<Running>,
     /// Whether the worker entered its sandbox, once it says so.
     applied: Option<oneshot::Receiver<io::Result<()>>>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    model: Mutex<Option<ModelUse>>,
+    depth: AtomicU32,
 }
 
 impl Attendance {
@@ -40,10 +51,15 @@ impl Attendance {
         let proxy = Arc::new(OnceLock::new());
         let (say, applied) = oneshot::channel();
         let caller = Arc::new(program.clone());
+        let running = Arc::new(Running::default());
         let task = {
-            let (refused, proxy) = (Arc::clone(&refused), Arc::clone(&proxy));
+            let (refused, proxy, running) = (Arc::clone(&refused), Arc::clone(&proxy), Arc::clone(&running));
             tokio::spawn(async move {
-                let door = Arc::new(Door { caller: Arc::clone(&caller), host: Arc::clone(&host) });
+                let door = Arc::new(Door {
+                    caller: Arc::clone(&caller),
+                    host: Arc::clone(&host),
+                    running: Arc::clone(&running),
+                });
                 let taken = take_over(&calls, door, &egress, refused, &proxy).await;
                 let (notices, outcome) = match taken {
                     Ok(notices) => (notices, Ok(())),
@@ -53,11 +69,11 @@ impl Attendance {
                 if outcome.is_err() | say.send(outcome).is_err() {
                     return;
                 }
-                answer_host_calls(calls, &*host, &caller).await;
+                answer_host_calls(calls, &*host, &caller, &running).await;
                 drop(notices);
             })
         };
-        Self { task, refused, proxy, applied: Some(applied) }
+        Self { task, refused, proxy, running, applied: Some(applied) }
     }
 
     /// Resolves when the worker is in its sandbox.
@@ -66,6 +82,16 @@ impl Attendance {
             Some(applied) => applied.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into())),
             None => Ok(()),
         }
+    }
+
+    /// A call begins that stands below so many chats.
+    pub(crate) fn begin_call(&self, depth: u32) {
+        self.running.depth.store(depth, Ordering::Relaxed);
+    }
+
+    /// What was asked of the host's model since the last look.
+    pub(crate) fn take_model_use(&self) -> Option<ModelUse> {
+        self.running.model.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// What was refused since the last look, together with what the worker noticed itself.
@@ -131,6 +157,7 @@ async fn take_over(
 struct Door {
     caller: Arc<Program>,
     host: Arc<dyn HostCalls>,
+    running: Arc<Running>,
 }
 
 impl Doorkeeper for Door {
@@ -141,15 +168,25 @@ impl Doorkeeper for Door {
     fn may_reach_private(&self, address: IpAddr, port: u16) -> Verdict {
         self.host.may_reach_private(&self.caller, address, port)
     }
+
+    fn depth(&self) -> u32 {
+        self.running.depth.load(Ordering::Relaxed)
+    }
 }
 
-async fn answer_host_calls(calls: UnixStream, host: &dyn HostCalls, caller: &Program) {
+async fn answer_host_calls(calls: UnixStream, host: &dyn HostCalls, caller: &Program, running: &Running) {
     let mut calls = Frames::new(calls);
     // Ends with the worker, or with the first thing that is not a call: only this agent loses by it.
     while let Ok(Some(call)) = calls.receive::<HostCall>(Duration::ZERO).await {
         let id = call.id;
         let reply = match host.answer(caller, call).await {
-            Ok(result) => HostCallReply { id, result: Some(result), error: None },
+            Ok(Answer { value, model }) => {
+                if let Some(model) = model {
+                    let mut spent = running.model.lock().unwrap_or_else(PoisonError::into_inner);
+                    *spent.get_or_insert_default() += model;
+                }
+                HostCallReply { id, result: Some(value), error: None }
+            }
             Err(failure) => HostCallReply { id, result: None, error: Some(failure) },
         };
         if calls.send(&reply, &[]).await.is_err() {

@@ -26,14 +26,16 @@ mod disk; // what an agent's folders hold
 mod confinement; // what a worker may touch
 mod sandbox; // what the kernel enforces
 mod proxy; // named computers, and no others
+mod local_model; // a language model in a process of its own
 
 pub use self::{
-    agent::{Afterwards, Agent, Call, Done, HostCalls, LoadFailed, Loaded, Program, Usage},
+    agent::{Afterwards, Agent, Answer, Call, Done, HostCalls, LoadFailed, Loaded, Program, Usage},
     confinement::{Confinement, Layer, Scratch},
+    local_model::{LOCAL_MODEL_PROGRAM, LocalModel},
     process::{Ran, find_program, run},
     programs::Surface,
     proxy::{InvalidSecret, SecretUse, Verdict},
-    python::{Interpreter, PythonVersion},
+    python::{Interpreter, LockedPackage, PythonVersion},
     runtime::{Runtime, RuntimeSettings, check_typescript, runners_digest},
     sandbox::landlock_abi,
     typescript::{Engine, EngineKind},

@@ -28,6 +28,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) working_directory: &'a Path,
     /// Descriptors beyond the standard three; in the process they are 3, 4 and so on.
     pub(crate) descriptors: Vec<OwnedFd>,
+    /// Standard input; empty when absent.
+    pub(crate) input: Option<OwnedFd>,
     /// Standard output and error.
     pub(crate) output: Option<OwnedFd>,
     pub(crate) when_host_dies: WhenHostDies,
@@ -52,7 +54,9 @@ impl Launch<'_> {
         let mut command = plain_command(self.program);
         let image = self.only.map(|path| self.image(path)).transpose()?;
         command.args(self.arguments).env_clear().envs(self.environment).current_dir(self.working_directory);
-        command.stdin(Stdio::null()).kill_on_drop(self.when_host_dies == WhenHostDies::End);
+        command
+            .stdin(self.input.map_or_else(Stdio::null, Stdio::from))
+            .kill_on_drop(self.when_host_dies == WhenHostDies::End);
         match self.output {
             Some(output) => {
                 command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output));

@@ -7,6 +7,7 @@ mod version;
 pub use self::{interpreter::Interpreter, version::PythonVersion};
 
 use self::environments::Environments;
+pub use self::environments::LockedPackage;
 use crate::{
     agent::Program,
     connection,
@@ -52,6 +53,13 @@ impl Python {
 
     pub(crate) fn uv(&self) -> Option<PathBuf> {
         self.environments.uv()
+    }
+
+    pub(crate) async fn fetch_package(&self, package: &LockedPackage, folder: &Path) -> Result<(), Failure> {
+        let base = self.interpreters().await.first();
+        let base =
+            base.ok_or_else(|| Failure::new(Reason::RuntimeMissing, "no Python to fetch packages with"))?;
+        self.environments.fetch(base, package, folder).await
     }
 
     pub(crate) fn environments(&self) -> (PathBuf, usize) {

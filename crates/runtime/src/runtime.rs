@@ -10,7 +10,7 @@ use crate::{
     process::Ran,
     programs::Surface,
     proxy::Egress,
-    python::{Interpreter, PythonVersion},
+    python::{Interpreter, LockedPackage, PythonVersion},
     runners::Runners,
     typescript::{self, Engine},
     worker::{Asking, Surroundings},
@@ -104,6 +104,11 @@ impl Runtime {
     #[must_use]
     pub fn uv(&self) -> Option<PathBuf> {
         self.workers.languages().python.uv()
+    }
+
+    /// Puts the files of a package into a folder, after it was checked against its digest. Nothing of it is run.
+    pub async fn fetch_package(&self, package: &LockedPackage, folder: &Path) -> Result<(), Failure> {
+        self.workers.languages().python.fetch_package(package, folder).await
     }
 
     /// Where environments are and how many there are.

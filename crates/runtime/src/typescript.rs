@@ -70,6 +70,7 @@ impl TypeScript {
             working_directory: Path::new("/"),
             // The runner expects them in this order.
             descriptors: vec![given.channel, given.calls],
+            input: None,
             output: Some(given.log),
             when_host_dies: WhenHostDies::End,
             entry: enclosed.entry,

@@ -222,6 +222,7 @@ impl Worker {
 
     /// Runs one call.
     pub(crate) async fn perform(&mut self, call: &Call<'_>, program: &Program) -> Result<Performed, Failure> {
+        self.attendance.begin_call(call.depth);
         let id = self.next_question();
         let frame = PerformFrame {
             id,
@@ -268,6 +269,7 @@ impl Worker {
             touched: noticed.touched,
             forked: noticed.forked,
             stray_processes: std::mem::take(&mut self.stray_processes),
+            model: self.attendance.take_model_use(),
         }
     }
 

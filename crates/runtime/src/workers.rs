@@ -133,9 +133,9 @@ impl Workers {
         }))
     }
 
-    async fn lease(&self, key: &Key, program: &Program) -> Result<Lease, LoadFailed> {
+    async fn lease(&self, key: &Key, program: &Program, depth: u32) -> Result<Lease, LoadFailed> {
         let slot = self.slot(key);
-        let permit = slot.permit().await?;
+        let permit = slot.permit(depth).await?;
         if let Some(worker) = slot.take_idle() {
             return Ok(Lease { worker: Some(worker), slot, reused: true, _permit: permit });
         }
@@ -189,10 +189,14 @@ async fn sweep_regularly(workers: Weak<Workers>) {
 }
 
 impl Slot {
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, Failure> {
+    async fn permit(&self, depth: u32) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         use std::sync::atomic::Ordering::Relaxed;
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Ok(permit);
+            return Ok(Some(permit));
+        }
+        // Whoever holds the last worker may be waiting for this very call; the depth of chats bounds how many go beyond.
+        if depth > 0 {
+            return Ok(None);
         }
         if self.waiting.fetch_add(1, Relaxed) >= self.waiting_max {
             self.waiting.fetch_sub(1, Relaxed);
@@ -201,7 +205,7 @@ impl Slot {
         let waiting = CountedDown(&self.waiting);
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         drop(waiting);
-        permit.map_err(|_| Failure::plain(Reason::Busy))
+        permit.map(Some).map_err(|_| Failure::plain(Reason::Busy))
     }
 
     fn take_idle(&self) -> Option<Worker> {
@@ -240,7 +244,7 @@ struct Lease {
     worker: Option<Worker>,
     slot: Arc<Slot>,
     reused: bool,
-    _permit: OwnedSemaphorePermit,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Drop for Lease {
@@ -262,7 +266,7 @@ impl PooledAgent {
         &self,
         call: Call<'_>,
     ) -> Result<(Result<Performed, Failure>, Usage), LoadFailed> {
-        let mut lease = self.workers.lease(&self.key, &self.program).await?;
+        let mut lease = self.workers.lease(&self.key, &self.program, call.depth).await?;
         let reused = lease.reused;
         let Some(worker) = &mut lease.worker else { return Err(Failure::plain(Reason::Internal).into()) };
         let result = worker.perform(&call, &self.program).await;
@@ -308,7 +312,7 @@ impl Agent for PooledAgent {
         context: &'a str,
     ) -> BoxFuture<'a, Result<String, Failure>> {
         async move {
-            let lease = self.workers.lease(&self.key, &self.program).await;
+            let lease = self.workers.lease(&self.key, &self.program, 0).await;
             let mut lease = lease.map_err(|failed| failed.failure)?;
             let Some(worker) = &mut lease.worker else { return Err(Failure::plain(Reason::Internal)) };
             worker.system_context(agent, context, &self.program).await

@@ -90,6 +90,7 @@ impl Zygote {
             environment: &BTreeMap::new(),
             working_directory: Path::new("/"),
             descriptors: vec![theirs],
+            input: None,
             output: None,
             // Killed at once it could not end what its workers started.
             when_host_dies: WhenHostDies::CleanUp,

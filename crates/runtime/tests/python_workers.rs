@@ -6,8 +6,8 @@ use roost_protocol::{
     Dependencies, Digest, Failure, HostCall, HostPort, Language, Level, Limits, NetworkMode, Reason,
 };
 use roost_runtime::{
-    Afterwards, Agent, Call, Confinement, Done, HostCalls, PoolSettings, Program, Runtime, RuntimeSettings,
-    Scratch, Surface, Verdict,
+    Afterwards, Agent, Answer, Call, Confinement, Done, HostCalls, PoolSettings, Program, Runtime,
+    RuntimeSettings, Scratch, Surface, Verdict,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -22,8 +22,11 @@ use std::{
 struct Echo;
 
 impl HostCalls for Echo {
-    fn answer<'a>(&'a self, _: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Value, Failure>> {
-        Box::pin(async move { Ok(json!({ "method": call.method, "params": call.params })) })
+    fn answer<'a>(&'a self, _: &'a Program, call: HostCall) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let value = json!({ "method": call.method, "params": call.params });
+            Ok(Answer { value, model: None })
+        })
     }
 
     fn may_reach(&self, _: &Program, _: &HostPort) -> Verdict {
@@ -134,8 +137,13 @@ async fn until_held(mark: &Path) -> Vec<u32> {
 /// Calls the agent, and leaves without an answer once `seen` is there.
 async fn while_it_runs<T>(agent: &dyn Agent, seen: impl Future<Output = T>) -> T {
     let arguments = Map::new();
-    let performing =
-        agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None });
+    let performing = agent.perform(Call {
+        agent: "Test",
+        arguments: &arguments,
+        context: "{}",
+        user_guid: None,
+        depth: 0,
+    });
     tokio::select! { _ = performing => panic!("it ended"), seen = seen => seen }
 }
 
@@ -150,7 +158,7 @@ async fn all_end(pids: &[u32], within: Duration) {
 
 async fn call(agent: &dyn Agent, arguments: Value) -> Result<String, Failure> {
     let arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
-    let call = Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None };
+    let call = Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None, depth: 0 };
     match agent.perform(call).await {
         Done::Asked { result, .. } => result.map(|performed| performed.output),
         Done::NotStarted(failed) => Err(failed.failure),
@@ -300,8 +308,9 @@ const DAEMON: &str = "r, w = os.pipe()\nchild = os.fork()\nif child == 0:\n    o
 /// One call that leaves a daemon behind, which ends with it.
 async fn call_with_daemon(bench: &Bench, agent: &dyn Agent) {
     let arguments = Map::new();
-    let done =
-        agent.perform(Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None }).await;
+    let done = agent
+        .perform(Call { agent: "Test", arguments: &arguments, context: "{}", user_guid: None, depth: 0 })
+        .await;
     let Done::Asked { result, usage } = done else { panic!("it did not start") };
     assert_eq!((result.unwrap().output.as_str(), usage.stray_processes), ("here", 1));
     let over = Instant::now();

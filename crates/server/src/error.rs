@@ -5,12 +5,46 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use roost_protocol::{Failure, Reason};
+use roost_protocol::{Failure, Reason, Receipt};
+use serde::Serialize;
 use serde_json::json;
+use utoipa::ToSchema;
+
+/// What every failure looks like, on every route.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorBody {
+    /// What is wrong, in one sentence.
+    error: String,
+    /// A code of docs/reasons.md.
+    #[schema(value_type = String)]
+    reason: Reason,
+    /// The line of an agent file it is about.
+    line: Option<u32>,
+    /// What to do about it.
+    next: String,
+}
+
+impl From<Failure> for ErrorBody {
+    fn from(failure: Failure) -> Self {
+        let next = failure.next_step().to_owned();
+        Self { error: failure.message, reason: failure.reason, line: failure.line, next }
+    }
+}
 
 /// A failure on its way to a client.
 #[derive(Debug)]
 pub(crate) struct ErrorAnswer(pub(crate) Failure);
+
+impl ErrorAnswer {
+    /// The status it is answered with.
+    pub(crate) fn status(&self) -> StatusCode {
+        status_of(self.0.reason)
+    }
+
+    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self(Failure::new(reason, message))
+    }
+}
 
 impl From<Failure> for ErrorAnswer {
     fn from(failure: Failure) -> Self {
@@ -25,28 +59,64 @@ impl IntoResponse for ErrorAnswer {
         if status == StatusCode::INTERNAL_SERVER_ERROR {
             tracing::error!(reason = failure.reason.code(), %failure, "a request failed");
         }
-        let next = failure.next_step().to_owned();
-        let body =
-            json!({ "error": failure.message, "reason": failure.reason, "line": failure.line, "next": next });
-        (status, Json(body)).into_response()
+        let reason = failure.reason;
+        with_reason((status, Json(ErrorBody::from(failure))).into_response(), reason)
     }
+}
+
+/// An agent that ran and failed, on a route whose clients look at the status instead of the outcome.
+pub(crate) fn agent_failed(failure: Failure, receipt: &Receipt) -> Response {
+    let status = match failure.reason {
+        Reason::BadArguments => StatusCode::BAD_REQUEST,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let reason = failure.reason;
+    let next = failure.next_step().to_owned();
+    let body = json!({
+        "error": failure.message, "reason": reason, "line": failure.line, "next": next, "receipt": receipt,
+    });
+    with_reason((status, Json(body)).into_response(), reason)
+}
+
+/// Leaves the reason where the book finds it.
+fn with_reason(mut response: Response, reason: Reason) -> Response {
+    response.extensions_mut().insert(reason);
+    response
 }
 
 fn status_of(reason: Reason) -> StatusCode {
     match reason {
-        Reason::UnknownAgent | Reason::UnknownRoute => StatusCode::NOT_FOUND,
+        Reason::UnknownAgent | Reason::UnknownRoute | Reason::UnknownSession => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Reason::BadRequest | Reason::BadArguments => StatusCode::BAD_REQUEST,
+        Reason::BadRequest
+        | Reason::BadArguments
+        | Reason::InvalidFileName
+        | Reason::DigestMismatch
+        | Reason::UnknownModel => StatusCode::BAD_REQUEST,
+        Reason::TooDeep => StatusCode::LOOP_DETECTED,
+        Reason::ModelLimited | Reason::ModelRefused | Reason::ModelUnreachable | Reason::ModelSilent => {
+            StatusCode::BAD_GATEWAY
+        }
+        Reason::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Reason::ForeignOrigin
         | Reason::ForeignHost
         | Reason::RightMissing
         | Reason::RightNotAsked
-        | Reason::DeniedByPolicy => StatusCode::FORBIDDEN,
+        | Reason::DeniedByPolicy
+        | Reason::OwnerOnly
+        | Reason::WrongPassword => StatusCode::FORBIDDEN,
         Reason::Busy | Reason::SandboxUnavailable | Reason::GrantsUnusable | Reason::AuditUnusable => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         Reason::Shadowed | Reason::Disabled => StatusCode::CONFLICT,
-        Reason::Internal | Reason::HomeUnusable => StatusCode::INTERNAL_SERVER_ERROR,
+        // What clients of the kernels expect when there is nobody to ask.
+        Reason::ModelUnavailable
+        | Reason::NotSignedIn
+        | Reason::NoCopilotAccess
+        | Reason::ModelGarbled
+        | Reason::LoginFailed
+        | Reason::Internal
+        | Reason::HomeUnusable => StatusCode::INTERNAL_SERVER_ERROR,
         // The rest says that an agent or what it needs does not work: the request was right, its target is not.
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }

@@ -1,42 +1,139 @@
-//! Who may speak to this host: programs on this machine, and the host's own page.
+//! Who may speak to this host: programs on this machine, the host's own page, and pages that were allowed by name.
 //!
-//! A web page from elsewhere reaches loopback through the person's browser. It shows itself by its `Origin`, and a
-//! name that was rebound to this address by its `Host`.
+//! A web page from elsewhere reaches loopback through the person's browser. It shows itself by its `Origin` or by
+//! `Sec-Fetch-Site`, and a name that was rebound to this address by its `Host`. No route sees what is refused here.
 
 use crate::error::ErrorAnswer;
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use roost_protocol::{Failure, Reason};
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
-/// Refuses foreign hosts and origins before any route sees the request.
-pub(crate) async fn guard(State(port): State<u16>, request: Request, next: Next) -> Response {
-    match check(request.headers(), port) {
-        Ok(()) => next.run(request).await,
-        Err(reason) => ErrorAnswer(Failure::plain(reason)).into_response(),
-    }
+/// What allowed pages may use, told to their browser before they do.
+const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
+const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type");
+
+/// How long a browser may remember that, in seconds: short, because the list can change with a restart.
+const REMEMBERED_SECONDS: HeaderValue = HeaderValue::from_static("600");
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const ASKS_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
+const ALLOWS_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+/// Who else may speak to the host, besides this machine.
+#[derive(Debug, Clone, Default)]
+pub struct Neighbours {
+    /// Origins of web pages, exactly as browsers send them: `https://example.org`.
+    pub origins: Vec<String>,
+    /// Names of this machine, as `Host` headers have them, without a port.
+    pub hosts: Vec<String>,
 }
 
-fn check(headers: &HeaderMap, port: u16) -> Result<(), Reason> {
-    // Programs that speak HTTP/1.0 send no Host; browsers always do.
-    if let Some(host) = headers.get(header::HOST) {
-        let host = host.to_str().map_err(|_| Reason::ForeignHost)?;
-        if !is_loopback(host_name(host)) {
+/// What the guard knows.
+#[derive(Debug)]
+pub(crate) struct Access {
+    pub(crate) port: u16,
+    pub(crate) neighbours: Neighbours,
+}
+
+/// Who speaks, if they may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    /// A program, or the host's own page.
+    Here,
+    /// A page from elsewhere that was allowed by name.
+    AllowedPage,
+}
+
+/// Refuses foreign hosts and origins before any route sees the request.
+pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    let speaker = access.speaker(request.method(), request.uri(), request.headers());
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let mut response = match speaker {
+        Err(reason) => ErrorAnswer(Failure::plain(reason)).into_response(),
+        Ok(Speaker::AllowedPage) if is_preflight(&request) => preflight(request.headers()),
+        Ok(_) => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if !access.neighbours.origins.is_empty() {
+        headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    }
+    if let (Ok(Speaker::AllowedPage), Some(origin)) = (speaker, origin) {
+        // Never with credentials: there are none that a browser would add by itself.
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    }
+    response
+}
+
+fn is_preflight(request: &Request) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+fn preflight(asked: &HeaderMap) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, REMEMBERED_SECONDS);
+    if asked.contains_key(ASKS_PRIVATE_NETWORK) {
+        headers.insert(ALLOWS_PRIVATE_NETWORK, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+impl Access {
+    fn speaker(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Speaker, Reason> {
+        // Programs that speak HTTP/1.0 send no Host; browsers always do. Where there are several, each must be right.
+        for host in headers.get_all(header::HOST) {
+            let host = host.to_str().map_err(|_| Reason::ForeignHost)?;
+            if !self.is_here(host_name(host)) {
+                return Err(Reason::ForeignHost);
+            }
+        }
+        if uri.authority().is_some_and(|authority| !self.is_here(host_name(authority.as_str()))) {
             return Err(Reason::ForeignHost);
         }
+        let mut speaker = None;
+        for origin in headers.get_all(header::ORIGIN) {
+            let origin = origin.to_str().map_err(|_| Reason::ForeignOrigin)?;
+            speaker = Some(self.page_at(origin)?);
+        }
+        if let Some(speaker) = speaker {
+            return Ok(speaker);
+        }
+        // A page that shows pictures, follows links or sends forms need not name itself; its browser does.
+        let is_from_elsewhere = |site: &HeaderValue| site != "same-origin" && site != "none";
+        let opens_the_page = uri.path() == "/" && matches!(*method, Method::GET | Method::HEAD);
+        if !opens_the_page && headers.get_all(FETCH_SITE).iter().any(is_from_elsewhere) {
+            return Err(Reason::ForeignOrigin);
+        }
+        Ok(Speaker::Here)
     }
-    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().map_err(|_| Reason::ForeignOrigin)?;
-    let authority = origin.strip_prefix("http://").ok_or(Reason::ForeignOrigin)?;
-    let name = host_name(authority);
-    let origin_port =
-        authority[name.len()..].strip_prefix(':').and_then(|text| text.parse().ok()).unwrap_or(80);
-    // Another port on this machine is another program's page.
-    if is_loopback(name) && origin_port == port { Ok(()) } else { Err(Reason::ForeignOrigin) }
+
+    fn page_at(&self, origin: &str) -> Result<Speaker, Reason> {
+        if self.neighbours.origins.iter().any(|allowed| allowed == origin) {
+            return Ok(Speaker::AllowedPage);
+        }
+        let authority = origin.strip_prefix("http://").ok_or(Reason::ForeignOrigin)?;
+        let name = host_name(authority);
+        let port = authority[name.len()..].strip_prefix(':').map_or(Some(80), |text| text.parse().ok());
+        // Another port on this machine is another program's page.
+        if self.is_here(name) && port == Some(self.port) {
+            Ok(Speaker::Here)
+        } else {
+            Err(Reason::ForeignOrigin)
+        }
+    }
+
+    fn is_here(&self, name: &str) -> bool {
+        is_loopback(name) || self.neighbours.hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
+    }
 }
 
 /// The name without the port; brackets of an IPv6 address stay.
@@ -54,51 +151,4 @@ fn is_loopback(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::check;
-    use axum::http::{HeaderMap, HeaderValue, header};
-    use roost_protocol::Reason;
-
-    fn answer(host: &str, origin: Option<&str>) -> Result<(), Reason> {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
-        if let Some(origin) = origin {
-            headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
-        }
-        check(&headers, 7071)
-    }
-
-    #[test]
-    fn programs_and_the_own_page_may_speak() {
-        for host in ["127.0.0.1:7071", "localhost:7071", "LOCALHOST", "[::1]:7071", "127.9.9.9"] {
-            assert_eq!(answer(host, None), Ok(()), "{host}");
-        }
-        assert_eq!(answer("localhost:7071", Some("http://localhost:7071")), Ok(()));
-        assert_eq!(answer("127.0.0.1:7071", Some("http://127.0.0.1:7071")), Ok(()));
-    }
-
-    #[test]
-    fn rebound_names_are_refused() {
-        for host in
-            ["evil.example", "evil.example:7071", "localhost.evil.example", "10.0.0.1:7071", "0.0.0.0", ""]
-        {
-            assert_eq!(answer(host, None), Err(Reason::ForeignHost), "{host}");
-        }
-    }
-
-    #[test]
-    fn pages_from_elsewhere_are_refused() {
-        for origin in [
-            "https://evil.example",
-            "http://evil.example:7071",
-            "null",
-            "http://localhost:3000",
-            "http://localhost",
-            "https://localhost:7071",
-            "file://",
-            "http://localhost:7071.evil.example",
-        ] {
-            assert_eq!(answer("localhost:7071", Some(origin)), Err(Reason::ForeignOrigin), "{origin}");
-        }
-    }
-}
+mod tests;

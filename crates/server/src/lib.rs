@@ -5,11 +5,18 @@
 
 mod router; // all routes
 mod routes; // one file per family of routes
+mod request; // what a request carries
 mod guard; // who may speak to this host
+mod owner; // who owns it
+mod record; // what every request leaves behind
 mod error; // failures as answers
+mod openapi; // all routes, described for programs
 mod serve; // listening and stopping
 
 pub use self::{
-    router::router,
+    guard::Neighbours,
+    openapi::openapi_document,
+    router::{Door, router},
+    routes::chat::Profile,
     serve::{Listening, listen},
 };

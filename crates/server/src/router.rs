@@ -1,39 +1,109 @@
-//! All routes of the host.
+//! All routes of the host. Each is described where it is written, so that no route is missing in `/openapi.json`.
 
-use crate::{error::ErrorAnswer, guard::guard, routes};
+use crate::{
+    error::ErrorAnswer,
+    guard::{Access, Neighbours, guard},
+    openapi,
+    record::record,
+    routes::{self, chat::Profile},
+};
 use axum::{
-    Router,
+    Extension, Router,
     extract::DefaultBodyLimit,
-    http::Uri,
+    http::{Method, StatusCode, Uri},
     middleware,
-    routing::{get, post},
+    response::{IntoResponse as _, Response},
 };
 use roost_host::Host;
 use roost_protocol::{Failure, Reason};
+use std::sync::Arc;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 /// Largest request body: arguments of one call.
 const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// The whole HTTP surface for a host that listens on `port`.
-pub fn router(host: Host, port: u16) -> Router {
-    Router::new()
-        .route("/", get(routes::page::show))
-        .route("/health", get(routes::health::health))
-        .route("/version", get(routes::health::version))
-        .route("/agents", get(routes::agents::files))
-        .route("/v1/agents", get(routes::agents::list))
-        .route("/v1/agents/{name}/call", post(routes::agents::call))
+/// Largest form: one agent file with room for its wrapping, or one `voice.zip`.
+const FORM_BYTES_MAX: usize = 2 << 20;
+
+/// One way in: where it is, who may come in, and how chats are answered there.
+#[derive(Debug, Clone, Default)]
+pub struct Door {
+    /// The port it listens on; 0 for none.
+    pub port: u16,
+    /// Who else may speak to the host.
+    pub neighbours: Neighbours,
+    /// How `/chat` answers unless a request says otherwise.
+    pub profile: Profile,
+}
+
+/// The whole HTTP surface of a host behind one door.
+pub fn router(host: Host, door: Door) -> Router {
+    let (described, _) = described_routes().split_for_parts();
+    let Door { port, neighbours, profile } = door;
+    let access = Arc::new(Access { port, neighbours });
+    described
         .fallback(unknown_route)
-        .method_not_allowed_fallback(method_not_allowed)
+        .method_not_allowed_fallback(other_method)
+        .layer(Extension(profile))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(middleware::from_fn_with_state(port, guard))
+        .layer(middleware::from_fn_with_state(access, guard))
+        .layer(middleware::from_fn_with_state(host.clone(), record))
         .with_state(host)
 }
 
-async fn unknown_route(uri: Uri) -> ErrorAnswer {
-    ErrorAnswer(Failure::new(Reason::UnknownRoute, format!("there is nothing at {}", uri.path())))
+/// Every route with its description.
+pub(crate) fn described_routes() -> OpenApiRouter<Host> {
+    let forms = OpenApiRouter::new()
+        .routes(routes!(routes::agent_files::import))
+        .routes(routes!(routes::voice::import))
+        .layer(DefaultBodyLimit::max(FORM_BYTES_MAX));
+    OpenApiRouter::with_openapi(openapi::opening())
+        .routes(routes!(routes::page::show))
+        .routes(routes!(routes::health::health))
+        .routes(routes!(routes::liveness::public))
+        .routes(routes!(routes::liveness::checks))
+        .routes(routes!(routes::liveness::version))
+        .routes(routes!(routes::chat::chat))
+        .routes(routes!(routes::chat::stream::stream))
+        .routes(routes!(routes::chat::tier_two::insight))
+        .routes(routes!(routes::chat::tier_two::copilot_studio))
+        .routes(routes!(routes::models::list))
+        .routes(routes!(routes::models::set))
+        .routes(routes!(routes::login::begin))
+        .routes(routes!(routes::login::poll))
+        .routes(routes!(routes::login::status))
+        .routes(routes!(routes::login::switch))
+        .routes(routes!(routes::login::retry))
+        .routes(routes!(routes::login::report))
+        .routes(routes!(routes::agents::list))
+        .routes(routes!(routes::agents::call))
+        .routes(routes!(routes::agent_files::files))
+        .routes(routes!(routes::agent_files::full))
+        .routes(routes!(routes::agent_files::export))
+        .routes(routes!(routes::agent_files::remove))
+        .routes(routes!(routes::agent_files::invoke))
+        .routes(routes!(routes::voice::mode))
+        .routes(routes!(routes::voice::toggle))
+        .routes(routes!(routes::voice::config, routes::voice::save))
+        .routes(routes!(routes::voice::export))
+        .routes(routes!(routes::twin::mode))
+        .routes(routes!(routes::twin::toggle))
+        .routes(routes!(routes::diagnostics::tail))
+        .routes(routes!(routes::diagnostics::book))
+        .routes(routes!(routes::diagnostics::clear))
+        .routes(routes!(routes::diagnostics::report))
+        .routes(routes!(openapi::show))
+        .merge(forms)
 }
 
-async fn method_not_allowed() -> ErrorAnswer {
-    ErrorAnswer(Failure::plain(Reason::MethodNotAllowed))
+async fn unknown_route(uri: Uri) -> ErrorAnswer {
+    ErrorAnswer::new(Reason::UnknownRoute, format!("there is nothing at {}", uri.path()))
+}
+
+/// The framework adds the `Allow` header to both answers.
+async fn other_method(method: Method) -> Response {
+    match method {
+        Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        _ => ErrorAnswer(Failure::plain(Reason::MethodNotAllowed)).into_response(),
+    }
 }

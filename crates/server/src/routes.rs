@@ -1,5 +1,13 @@
 //! Routes, one file per family.
 
+pub(crate) mod agent_files;
 pub(crate) mod agents;
+pub(crate) mod chat;
+pub(crate) mod diagnostics;
 pub(crate) mod health;
+pub(crate) mod liveness;
+pub(crate) mod login;
+pub(crate) mod models;
 pub(crate) mod page;
+pub(crate) mod twin;
+pub(crate) mod voice;

@@ -1,6 +1,10 @@
 //! Listening on loopback, and stopping without losing an answer.
 
-use crate::router::router;
+use crate::{
+    guard::Neighbours,
+    router::{Door, router},
+    routes::chat::Profile,
+};
 use roost_host::Host;
 use roost_protocol::{Failure, Reason};
 use std::{future::Future, net::Ipv4Addr, time::Duration};
@@ -39,6 +43,8 @@ impl Listening {
     pub async fn serve(
         self,
         host: Host,
+        neighbours: Neighbours,
+        profile: Profile,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), Failure> {
         let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -47,7 +53,7 @@ impl Listening {
             // Nobody listening means that the server ended by itself.
             stopping.send(()).ok();
         };
-        let app = router(host, self.port);
+        let app = router(host, Door { port: self.port, neighbours, profile });
         let serving = axum::serve(self.listener, app).with_graceful_shutdown(stop).into_future();
         tokio::select! {
             served = serving => served.map_err(|error| Failure::new(Reason::Internal, format!("serve: {error}"))),

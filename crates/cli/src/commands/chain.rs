@@ -31,6 +31,7 @@ pub(crate) fn request(
         query: None,
         slush: before.last().and_then(|outcome| outcome.slush.clone()),
         breadcrumbs: before.iter().map(|outcome| outcome.agent.to_string()).collect(),
+        ..Request::default()
     })
 }
 

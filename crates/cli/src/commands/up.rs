@@ -2,7 +2,10 @@
 
 use super::open;
 use crate::{args::UpArguments, config::Config, output::Output, running};
+use futures::{FutureExt as _, future::try_join_all};
+use roost_host::Host;
 use roost_protocol::{Failure, Reason};
+use roost_server::Profile;
 use serde_json::json;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,21 +19,46 @@ pub(crate) async fn up(
     let port = listening.port();
     config.host.working_directory = config.host.home.root().to_owned();
     config.host.environment.insert("PORT".to_owned(), port.to_string());
+    let neighbours = std::mem::take(&mut config.neighbours);
+    let mut more = Vec::new();
+    for (port, profile) in std::mem::take(&mut config.listeners) {
+        more.push((roost_server::listen(port).await?, profile));
+    }
     let host = open(config).await?;
-    let record = running::publish(host.home(), port)?;
+    // Made before anybody can ask for it, so that every command finds the same one.
+    host.owner()?;
+    let book = roost_host::keep_book(&host);
+    let others: Vec<(u16, Profile)> = more.iter().map(|(other, profile)| (other.port(), *profile)).collect();
+    let record = running::publish(host.home(), port, &others)?;
     let watching = roost_host::watch(&host)?;
-    let stop = stop_signal()?;
+    look_for_models(&host);
+    let stop = stop_signal()?.shared();
     let address = format!("http://127.0.0.1:{port}");
     if output.json {
         output.document(&json!({ "address": address, "pid": std::process::id() }));
     } else {
         output.line(&format!("listening on {address}"));
     }
+    for (port, profile) in &others {
+        output.note(&format!("also listening on http://127.0.0.1:{port}, answering as {}", profile.name()));
+    }
     output.note(&format!("agents are read from {}", host.home().agents().display()));
-    let served = listening.serve(host.clone(), stop).await;
-    drop((watching, record));
+    let main = listening.serve(host.clone(), neighbours.clone(), Profile::default(), stop.clone());
+    let rest = more
+        .into_iter()
+        .map(|(other, profile)| other.serve(host.clone(), neighbours.clone(), profile, stop.clone()));
+    let (served, rest) = tokio::join!(main, try_join_all(rest));
+    rest?;
+    drop((watching, record, book));
     host.flush()?;
     served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Finds servers on this machine while the first clients arrive.
+fn look_for_models(host: &Host) {
+    let models = host.models().clone();
+    // Ends by itself after some hundred milliseconds.
+    drop(tokio::spawn(async move { models.discover().await }));
 }
 
 /// Resolves when a person or the system wants the host to stop.

@@ -182,6 +182,7 @@ impl Session {
         *request.headers_mut() = from.headers;
         headers::clean(request.headers_mut());
         request.headers_mut().insert(HOST, host);
+        headers::tell_depth(request.headers_mut(), target, self.setup.passage.doorkeeper.depth());
         // TRACE asks the server to send back what it got.
         if from.method != Method::TRACE {
             secret::fill(&self.setup.secrets, target, request.headers_mut());

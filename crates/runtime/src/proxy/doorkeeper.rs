@@ -12,6 +12,11 @@ pub(crate) trait Doorkeeper: Send + Sync {
     /// May it reach this address, although it is not a public one? Asked after the lookup, for a name that was
     /// allowed.
     fn may_reach_private(&self, address: IpAddr, port: u16) -> Verdict;
+
+    /// How many chats of this host stand above what the agent is doing.
+    fn depth(&self) -> u32 {
+        0
+    }
 }
 
 /// The doorkeeper's answer.

@@ -1,14 +1,18 @@
 //! What is passed on of a head: not what is meant for this proxy or for one connection only.
 
-use super::answer::Stopped;
+use super::{answer::Stopped, target::Target};
 use hyper::{
     HeaderMap,
-    header::{CONNECTION, HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE},
+    header::{CONNECTION, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE},
 };
+use roost_protocol::Host;
 
 /// Belongs to one connection, whether `Connection` names it or not.
 const OF_ONE_CONNECTION: [HeaderName; 6] =
     [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, HeaderName::from_static("keep-alive")];
+
+/// How many chats of the host stand above a request.
+const DEPTH: HeaderName = HeaderName::from_static("x-roost-depth");
 
 /// Headers for proxies, also those that only some servers know.
 const FOR_PROXIES: &str = "proxy-";
@@ -19,6 +23,20 @@ pub(super) fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Stopped> {
         return Err(Stopped::Malformed("a change to another protocol does not pass here"));
     }
     Ok(())
+}
+
+/// Says how deep a request to this computer stands, so that chats cannot call each other without end. What the agent
+/// says of it itself does not count, and other computers are told nothing.
+pub(super) fn tell_depth(headers: &mut HeaderMap, target: &Target, depth: u32) {
+    headers.remove(DEPTH);
+    let is_here = match target.host() {
+        Host::Name(name) => name == "localhost",
+        Host::Address(address) => address.is_loopback(),
+        Host::Below(_) => false,
+    };
+    if is_here {
+        headers.insert(DEPTH, HeaderValue::from(depth.saturating_add(1)));
+    }
 }
 
 /// Takes out what is not passed on.
@@ -39,7 +57,6 @@ pub(super) fn clean(headers: &mut HeaderMap) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::HeaderValue;
 
     #[test]
     fn headers_of_one_connection_and_for_proxies_are_taken_out() {

@@ -24,6 +24,17 @@ const INSTALL_WITHIN: Duration = Duration::from_secs(600);
 /// Written last: an environment without it is not one.
 const LOCK_FILE: &str = "requirements.lock";
 
+/// One version of a package, and what its file must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockedPackage {
+    /// Its name at the index.
+    pub name: String,
+    /// The exact version.
+    pub version: String,
+    /// SHA-256 of its wheel, in hexadecimal.
+    pub sha256: String,
+}
+
 /// The environments of one home.
 #[derive(Debug)]
 pub(crate) struct Environments {
@@ -74,6 +85,48 @@ impl Environments {
             folders.extend([home.join(".local/bin"), home.join(".cargo/bin")]);
         }
         find_program("uv", &folders)
+    }
+
+    /// Unpacks one wheel into a folder. Only wheels: a source package would run its own code.
+    pub(crate) async fn fetch(
+        &self,
+        base: &Interpreter,
+        package: &LockedPackage,
+        folder: &Path,
+    ) -> Result<(), Failure> {
+        let unavailable = |error: io::Error| {
+            Failure::new(Reason::DownloadFailed, format!("write to {}: {error}", folder.display()))
+        };
+        let wanted = tempfile::NamedTempFile::new().map_err(unavailable)?;
+        let LockedPackage { name, version, sha256 } = package;
+        fs::write(wanted.path(), format!("{name}=={version} --hash=sha256:{sha256}\n"))
+            .map_err(unavailable)?;
+        let uv = match self.uv() {
+            Some(uv) => uv,
+            None => self.fetch_uv(base).await?,
+        };
+        let arguments: Vec<OsString> = words(&[
+            "pip",
+            "install",
+            "--quiet",
+            "--no-config",
+            "--no-deps",
+            "--require-hashes",
+            "--no-cache",
+        ])
+        .chain(words(&["--only-binary", ":all:", "--link-mode", "copy", "--python"]))
+        .chain([base.path.clone().into(), "--target".into(), folder.into()])
+        .chain(["--requirement".into(), wanted.path().into()])
+        .collect();
+        let ran = process::run(&uv, &arguments, &self.surface.tool_environment, INSTALL_WITHIN).await?;
+        if ran.succeeded {
+            return Ok(());
+        }
+        let said = last_line(&ran.stderr);
+        if ran.stderr.contains("Hash mismatch") {
+            return Err(Failure::new(Reason::DigestMismatch, format!("{name} {version}: {said}")));
+        }
+        Err(Failure::new(Reason::DownloadFailed, format!("{name} {version}: {said}")))
     }
 
     fn place(&self, base: &Interpreter, requirements: &[String]) -> PathBuf {

@@ -1,43 +1,26 @@
 //! Listing and calling agents.
 
-use crate::error::ErrorAnswer;
-use axum::{
-    Json,
-    extract::{
-        Path, Query, State,
-        rejection::{JsonRejection, QueryRejection},
-    },
+use crate::{
+    error::ErrorAnswer,
+    request::{JsonBody, PathOf, QueryOf},
 };
+use axum::{Json, extract::State};
 use roost_host::{Host, NoProgress, Request};
-use roost_protocol::{AgentListing, CallOutcome, Failure, Reason, UserGuid};
+use roost_protocol::{AgentListing, CallOutcome, UserGuid};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-
-/// Files and the agents in them, as the RAPP kernels list them.
-pub(crate) async fn files(State(host): State<Host>) -> Json<Value> {
-    let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for agent in host.known_agents() {
-        let names = files.entry(agent.file).or_default();
-        if agent.serving.is_some() {
-            names.push(agent.name);
-        }
-    }
-    let files: Vec<Value> = files
-        .into_iter()
-        .map(|(filename, agents)| json!({ "filename": filename, "agents": agents }))
-        .collect();
-    Json(json!({ "files": files }))
-}
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
 
 /// The list of `roost agents --json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Agents {
+    #[schema(value_type = Vec<Object>)]
     agents: Vec<AgentListing>,
 }
 
 /// How to list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
     /// Asks every file again, also those that failed before.
     #[serde(default)]
@@ -45,11 +28,11 @@ pub(crate) struct ListQuery {
 }
 
 /// Every agent with its state; what changed a moment ago counts.
+#[utoipa::path(get, path = "/v1/agents", tag = "agents", params(ListQuery), responses((status = 200, body = Agents)))]
 pub(crate) async fn list(
     State(host): State<Host>,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    QueryOf(query): QueryOf<ListQuery>,
 ) -> Result<Json<Agents>, ErrorAnswer> {
-    let Query(query) = query.map_err(|rejection| Failure::new(Reason::BadRequest, rejection.body_text()))?;
     if query.refresh {
         host.forget_descriptions();
     }
@@ -57,35 +40,40 @@ pub(crate) async fn list(
 }
 
 /// What a caller sends.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CallBody {
     #[serde(default)]
+    #[schema(value_type = Object)]
     arguments: Map<String, Value>,
+    /// Whose memory the agent sees.
     #[serde(default)]
+    #[schema(value_type = Option<String>)]
     user_guid: Option<UserGuid>,
+    /// Signals of the agent before.
     #[serde(default)]
+    #[schema(value_type = Option<Object>)]
     slush: Option<Map<String, Value>>,
+    /// Agents of this run so far.
     #[serde(default)]
     breadcrumbs: Vec<String>,
 }
 
 /// Runs one agent. A client that leaves ends the call.
+#[utoipa::path(post, path = "/v1/agents/{name}/call", tag = "agents", params(("name" = String, Path)),
+    request_body = CallBody, responses((status = 200, description = "The agent ran; `error` says when it failed", body = Object)))]
 pub(crate) async fn call(
     State(host): State<Host>,
-    Path(name): Path<String>,
-    body: Result<Json<Map<String, Value>>, JsonRejection>,
+    PathOf(name): PathOf,
+    JsonBody(body): JsonBody<CallBody>,
 ) -> Result<Json<CallOutcome>, ErrorAnswer> {
-    // An object first: a list would be read as the fields in their order.
-    let Json(body) = body.map_err(|rejection| Failure::new(Reason::BadRequest, rejection.body_text()))?;
-    let body: CallBody = serde_json::from_value(Value::Object(body))
-        .map_err(|error| Failure::new(Reason::BadRequest, error.to_string()))?;
     let request = Request {
         arguments: body.arguments,
         user: body.user_guid,
         query: None,
         slush: body.slush,
         breadcrumbs: body.breadcrumbs,
+        ..Request::default()
     };
     Ok(Json(host.call(&name, &request).await?))
 }

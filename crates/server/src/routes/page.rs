@@ -6,7 +6,8 @@ use roost_protocol::{AgentListing, AgentState, Serving};
 
 const PAGE: &str = include_str!("page.html");
 
-/// Shows every agent with its state.
+/// The page: every agent with its state.
+#[utoipa::path(get, path = "/", tag = "host", responses((status = 200, description = "A page", content_type = "text/html")))]
 pub(crate) async fn show(State(host): State<Host>) -> Html<String> {
     let agents = host.known_agents();
     let ready = agents.iter().filter(|agent| agent.serving.is_some()).count();

@@ -4,11 +4,14 @@
 //! otherwise.
 #![expect(clippy::print_stdout, reason = "the table is the answer")]
 
+mod chat; // turns through the whole program
 mod gate; // decisions and what files ask for
 mod sandbox; // what confinement costs
 
 use anyhow::{Context as _, Result};
-use roost_host::{Home, Host, HostSettings, NoProgress, Policy, Request, SandboxSettings, Variables};
+use roost_host::{
+    Home, Host, HostSettings, ModeSettings, NoProgress, Policy, Request, SandboxSettings, Variables,
+};
 use roost_protocol::Limits;
 use roost_runtime::{PoolSettings, Surface};
 use serde_json::{Value, json};
@@ -62,6 +65,12 @@ async fn measure() -> Result<Table> {
     }
     if wanted("reach") {
         sandbox::proxied_requests(&mut table).await?;
+    }
+    if wanted("start") {
+        chat::start(&mut table).await?;
+    }
+    if wanted("chat") {
+        chat::turns(&mut table).await?;
     }
     if wanted("gate") {
         gate::decisions(&mut table)?;
@@ -216,6 +225,9 @@ impl Bench {
             variables: Variables::default(),
             limits: Limits::default(),
             agents: BTreeMap::new(),
+            models: roost_host::ModelSettings::default(),
+            pinned_agents: Vec::new(),
+            modes: ModeSettings::default(),
         };
         let host = Host::open(settings).await?;
         host.agents(&NoProgress).await?;

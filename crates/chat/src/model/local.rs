@@ -1,0 +1,70 @@
+//! A model that this host runs itself. The host starts it when it is first asked; here is only where it then is.
+
+use super::compatible::Compatible;
+use super::completion::Completion;
+use super::provider::ModelEntry;
+use super::wire::Wire;
+use super::{Ask, ModelFailure, OnPiece, Secret};
+use futures::future::BoxFuture;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where a local model answers.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Its address, with or without `/v1`.
+    pub base_url: String,
+    /// What it wants to see, so that no other program of this machine can use it.
+    pub key: Option<Secret>,
+}
+
+/// Where a model answers, once it runs.
+pub type LocalEndpoint =
+    Arc<dyn Fn(String) -> BoxFuture<'static, Result<Endpoint, ModelFailure>> + Send + Sync>;
+
+/// The models of this machine, as the host has them: some may come or go while it runs.
+#[derive(Clone)]
+pub struct StartLocal {
+    /// What there is now. Asked often, so it must be quick.
+    pub names: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// Starts a model, or finds it running. Called before every request.
+    pub endpoint: LocalEndpoint,
+}
+
+/// The local models of this host.
+#[derive(Clone)]
+pub(crate) struct Local {
+    start: StartLocal,
+}
+
+impl Local {
+    pub(crate) fn new(start: StartLocal) -> Self {
+        Self { start }
+    }
+
+    /// Whether there is any model now.
+    pub(crate) fn has_models(&self) -> bool {
+        !(self.start.names)().is_empty()
+    }
+
+    pub(super) fn list(&self) -> Vec<ModelEntry> {
+        (self.start.names)().iter().map(ModelEntry::named).collect()
+    }
+
+    pub(super) async fn complete(
+        &self,
+        wire: &Wire,
+        model: &str,
+        ask: Ask<'_>,
+        on_piece: Option<OnPiece<'_>>,
+    ) -> Result<Completion, ModelFailure> {
+        let Endpoint { base_url, key } = (self.start.endpoint)(model.to_owned()).await?;
+        Compatible::new(&base_url, key).complete(wire, model, ask, on_piece).await
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Local").field("names", &(self.start.names)()).finish_non_exhaustive()
+    }
+}

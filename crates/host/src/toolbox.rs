@@ -1,0 +1,113 @@
+//! The agents as tools of a model: definitions, relevance and contributions, made once for each state of the roster.
+
+use crate::roster::{Callable, Roster};
+use roost_chat::{Priorities, Ranking, Shortlist, ToolDefinition, names_in, shortlist};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Everything a turn needs to know of the agents.
+pub(crate) struct Toolbox {
+    pub(crate) roster: Arc<Roster>,
+    pub(crate) definitions: Vec<ToolDefinition>,
+    pub(crate) ranking: Ranking,
+    /// Agents that add something to every system prompt.
+    pub(crate) contributors: Vec<Callable>,
+    /// Files that did not become agents.
+    pub(crate) quarantined: Vec<String>,
+    /// All of them, when they fit into every request.
+    all: Option<Arc<Shortlist>>,
+}
+
+/// What was said before counts less than what is said now.
+const EARLIER_WEIGHT: f32 = 0.3;
+
+/// The toolbox of the current roster, kept until the roster changes.
+#[derive(Default)]
+pub(crate) struct CurrentToolbox(Mutex<Option<Arc<Toolbox>>>);
+
+impl CurrentToolbox {
+    pub(crate) fn of(&self, roster: Arc<Roster>) -> Arc<Toolbox> {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*current {
+            Some(toolbox) if Arc::ptr_eq(&toolbox.roster, &roster) => Arc::clone(toolbox),
+            _ => Arc::clone(current.insert(Arc::new(Toolbox::new(roster)))),
+        }
+    }
+}
+
+impl Toolbox {
+    fn new(roster: Arc<Roster>) -> Self {
+        let callable = roster.callable();
+        let definitions: Vec<ToolDefinition> = callable.iter().map(|one| definition(&roster, one)).collect();
+        let ranking = Ranking::new(definitions.iter().map(ToolDefinition::described));
+        let contributors =
+            callable.iter().filter(|one| one.has_system_context).map(|one| (*one).clone()).collect();
+        let mut quarantined: Vec<String> = roster
+            .listings
+            .iter()
+            .filter(|listing| listing.serving.is_none())
+            .map(|listing| listing.file.clone())
+            .collect();
+        quarantined.dedup();
+        let all = shortlist(&definitions, Priorities::default());
+        let all = (all.left_out == 0).then(|| Arc::new(all));
+        Self { definitions, ranking, contributors, quarantined, roster, all }
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.roster.find(name).is_some()
+    }
+
+    /// The tools for one turn: all of them, or those that fit this conversation best.
+    pub(crate) fn for_turn(&self, input: &str, history: &[Value], pinned: &[String]) -> Arc<Shortlist> {
+        // All that fit are sent, whatever they are about.
+        if let Some(all) = &self.all {
+            return all.clone();
+        }
+        let mut texts: Vec<(&str, f32)> = vec![(input, 1.0)];
+        texts.extend(recent_words(history).into_iter().map(|text| (text, EARLIER_WEIGHT)));
+        let order = self.ranking.rank(&texts);
+        let called = names_called(history);
+        let mut used: Vec<&str> = called.iter().map(String::as_str).collect();
+        used.extend(names_in(&self.definitions, input));
+        let pinned: Vec<&str> = pinned.iter().map(String::as_str).collect();
+        let chosen = shortlist(&self.definitions, Priorities { order: &order, pinned: &pinned, used: &used });
+        Arc::new(chosen)
+    }
+}
+
+/// The tool as the class wrote it, under the name the host calls it by.
+fn definition(roster: &Roster, callable: &Callable) -> ToolDefinition {
+    let listing = &roster.listings[callable.listing];
+    let own = callable.tool.as_ref().map(|tool| &tool["function"]);
+    let description =
+        own.and_then(|function| function["description"].as_str()).unwrap_or(&listing.description).to_owned();
+    let parameters = own
+        .map(|function| &function["parameters"])
+        .filter(|parameters| parameters.is_object())
+        .unwrap_or(&listing.parameters)
+        .clone();
+    let parameters = if parameters.as_object().is_some_and(serde_json::Map::is_empty) {
+        json!({ "type": "object", "properties": {} })
+    } else {
+        parameters
+    };
+    ToolDefinition { name: callable.name.as_str().to_owned(), description, parameters }
+}
+
+/// Agents that were called earlier in this conversation: the model may want them again.
+fn names_called(history: &[Value]) -> Vec<String> {
+    let calls = history.iter().filter_map(|message| message["tool_calls"].as_array()).flatten();
+    let mut names: Vec<String> =
+        calls.filter_map(|call| call["function"]["name"].as_str()).map(str::to_owned).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// What the person said last, for requests such as "and tomorrow?".
+fn recent_words(history: &[Value]) -> Vec<&str> {
+    const RECENT: usize = 3;
+    let by_person = history.iter().rev().filter(|message| message["role"] == "user");
+    by_person.take(RECENT).filter_map(|message| message["content"].as_str()).collect()
+}

@@ -1,0 +1,125 @@
+//! All routes, described for programs: `/openapi.json`, and the same text in docs/openapi.json.
+
+use crate::{error::ErrorBody, router::described_routes};
+use axum::{
+    http::header,
+    response::{IntoResponse, Response},
+};
+use utoipa::{
+    OpenApi,
+    openapi::{
+        self as document, Ref, RefOr,
+        content::ContentBuilder,
+        path::Operation,
+        response::{Response as DescribedResponse, ResponseBuilder},
+    },
+};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Roost",
+        description = "A host for agent apps. Every failure has the shape of ErrorBody; the codes are in docs/reasons.md."
+    ),
+    components(schemas(ErrorBody)),
+    tags(
+        (name = "host", description = "Is it there, and how is it"),
+        (name = "chat", description = "The wire"),
+        (name = "models", description = "Who answers, and signing in"),
+        (name = "agents", description = "Listing, calling, importing and removing agents"),
+        (name = "modes", description = "How answers are given"),
+        (name = "diagnostics", description = "What happened lately"),
+    )
+)]
+struct Opening;
+
+/// The document before any route is in it.
+pub(crate) fn opening() -> document::OpenApi {
+    Opening::openapi()
+}
+
+/// The whole document, as it is served and as it stands in docs/openapi.json.
+#[must_use]
+pub fn openapi_document() -> String {
+    let mut api = described_routes().into_openapi();
+    for (path, item) in &mut api.paths.paths {
+        let operations = [
+            ("get", &mut item.get),
+            ("put", &mut item.put),
+            ("post", &mut item.post),
+            ("delete", &mut item.delete),
+            ("patch", &mut item.patch),
+        ];
+        for (method, operation) in operations {
+            operation.iter_mut().for_each(|operation| complete(operation, method, path));
+        }
+    }
+    let mut text = serde_json::to_string_pretty(&api).expect("a document of text and numbers can be written");
+    text.push('\n');
+    text
+}
+
+/// Adds what is the same for all operations, so that none has to say it.
+fn complete(operation: &mut Operation, method: &str, path: &str) {
+    let words =
+        path.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    // By address, because functions of two files may have one name and an id may stand once only.
+    operation.operation_id = Some(words.fold(method.to_owned(), |id, word| format!("{id}_{word}")));
+    for response in operation.responses.responses.values_mut() {
+        if let RefOr::T(response) = response
+            && response.description.is_empty()
+        {
+            response.description = "It worked".to_owned();
+        }
+    }
+    let failure: DescribedResponse = ResponseBuilder::new()
+        .description("What is wrong, why, and what to do")
+        .content(
+            "application/json",
+            ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorBody"))).build(),
+        )
+        .build();
+    operation.responses.responses.insert("default".to_owned(), RefOr::T(failure));
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "host", responses((status = 200, description = "This document", body = Object)))]
+pub(crate) async fn show() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], openapi_document()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::openapi_document;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_committed_document_is_fresh() {
+        let committed = include_str!("../../../docs/openapi.json");
+        assert!(committed == openapi_document(), "docs/openapi.json is stale; run `cargo xtask codegen`");
+    }
+
+    /// A route that is registered past the description would be missing in the document.
+    #[test]
+    fn every_route_is_registered_with_its_description() {
+        let source = include_str!("router.rs");
+        for way_past in [".route(", ".route_service(", ".nest(", ".nest_service("] {
+            assert!(!source.contains(way_past), "use `.routes(routes!(…))` instead of `{way_past}…)`");
+        }
+    }
+
+    #[test]
+    fn every_operation_says_what_it_does_and_how_it_fails() {
+        let document: Value = serde_json::from_str(&openapi_document()).unwrap();
+        let mut ids = BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                assert!(operation["summary"].is_string(), "{method} {path} has no summary");
+                assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{method} {path}");
+                assert!(operation["tags"].is_array(), "{method} {path} has no tag");
+                assert!(operation["responses"]["default"].is_object(), "{method} {path}");
+            }
+        }
+    }
+}

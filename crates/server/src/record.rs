@@ -1,0 +1,34 @@
+//! What every request leaves behind: a line in the book when it was refused or failed, and always an answer.
+
+use crate::error::ErrorAnswer;
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use futures::FutureExt as _;
+use roost_host::Host;
+use roost_protocol::{Failure, Reason};
+use serde_json::json;
+use std::panic::AssertUnwindSafe;
+
+/// Notes what did not go well. A mistake of ours in one request ends that request, with an answer.
+pub(crate) async fn record(State(host): State<Host>, request: Request, next: Next) -> Response {
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let response = answered.unwrap_or_else(|_| ErrorAnswer(Failure::plain(Reason::Internal)).into_response());
+    let status = response.status();
+    if status.is_client_error() || status.is_server_error() {
+        // Without the query, which may hold a password.
+        host.book().note(
+            "http_error",
+            json!({
+                "method": method.as_str(),
+                "path": uri.path(),
+                "status": status.as_u16(),
+                "reason": response.extensions().get::<Reason>(),
+            }),
+        );
+    }
+    response
+}
