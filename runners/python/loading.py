@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 
+import endpoint
 import watching
 from basic_agent import BasicAgent
 
@@ -26,10 +27,11 @@ class Refused(Exception):
 class Entry:
     """An agent that can be asked, and what was found out about it once."""
 
-    __slots__ = ("agent", "takes_user")
+    __slots__ = ("agent", "file", "takes_user")
 
-    def __init__(self, agent):
+    def __init__(self, agent, file=None):
         self.agent = agent
+        self.file = file or getattr(sys.modules.get(type(agent).__module__), "__file__", None)
         self.takes_user = accepts_keyword(agent.perform, "user_guid")
 
 
@@ -40,6 +42,8 @@ def load(start, source):
         module = execute(file, source)
     except BaseException as error:
         return {"op": "failed", **import_failure(error, file)}, {}
+    if start.get("kind") == "service":
+        return load_endpoint(module, file)
     found, failures = {}, []
     descriptions = []
     for class_name, cls in candidates(module):
@@ -56,6 +60,20 @@ def load(start, source):
     if not descriptions and not failures:
         return {"op": "failed", "reason": "no_agent", "message": "the file has no class with a perform method"}, {}
     return {"op": "loaded", "agents": descriptions, "failures": failures}, found
+
+
+def load_endpoint(module, file):
+    """The same for a service: one entry that stands for the file's `handle`."""
+    if not callable(getattr(module, "handle", None)):
+        message, next_step = "the file has no function handle(method, path, body)", "define `handle(method, path, body)`"
+        return {"op": "failed", "reason": "no_agent", "message": message, "next": next_step}, {}
+    try:
+        service = endpoint.Endpoint(module, os.path.basename(file))
+        description = describe(service, "")
+    except Refused as refusal:
+        failure = {"class": "", "reason": refusal.reason, "message": str(refusal)}
+        return {"op": "loaded", "agents": [], "failures": [failure]}, {}
+    return {"op": "loaded", "agents": [description], "failures": []}, {description["name"]: Entry(service, file)}
 
 
 def execute(file, source):

@@ -52,6 +52,7 @@ BOUNDS = {
 START = {
     "op": "start",
     "file": "/rehearsal_agent.py",
+    "own": "rehearsal_agent",
     "folder": "/",
     "data": "/",
     "working_directory": "/",

@@ -116,8 +116,7 @@ def prepare(start, calls_fd):
         # Behind the standard library, so that a file in the folder cannot take a standard module's place.
         sys.path.append(folder)
     sys.argv = [start["file"]]
-    stem = os.path.splitext(os.path.basename(start["file"]))[0]
-    roost_host.attach(calls_fd, {"file": start["file"], "stem": stem}, start["data"])
+    roost_host.attach(calls_fd, {"file": start["file"], "stem": start["own"]}, start["data"])
     brainstem.install_main_alias()
 
 
@@ -137,7 +136,7 @@ def answer_to(question, loaded, result_bytes_max):
             output, slush = perform(entry, question)
         reply = result(identity, output, slush)
     except BaseException as error:
-        return describe_error(identity, agent, error)
+        return describe_error(identity, entry.file, error)
     if len(reply) > result_bytes_max and len(output.encode("utf-8", "replace")) > result_bytes_max:
         return failed(identity, "result_too_large", f"the result is over {result_bytes_max >> 20} MiB")
     return reply
@@ -203,8 +202,7 @@ def json_ready(value):
     return json.loads(json.dumps(value, default=str), parse_constant=str)
 
 
-def describe_error(identity, agent, error):
-    file = getattr(sys.modules.get(type(agent).__module__), "__file__", None)
+def describe_error(identity, file, error):
     trace = error.__traceback__
     if isinstance(error, SystemExit):
         return failed(identity, "agent_exited", f"the agent called exit with status {error.code}")

@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 use roost_protocol::{
-    Dependencies, Digest, Failure, HostCall, HostPort, Language, Level, Limits, NetworkMode, Reason,
+    Dependencies, Digest, Failure, FileKind, HostCall, HostPort, Language, Level, Limits, NetworkMode, Reason,
 };
 use roost_runtime::{
     Afterwards, Agent, Answer, Call, Confinement, Done, HostCalls, PoolSettings, Program, Runtime,
@@ -48,6 +48,8 @@ fn agent(folder: &Path, engine: Engine, search_path: &str, source: &str) -> Arc<
     let file = folder.join(format!("test_agent.{ending}"));
     fs::write(&file, source).unwrap();
     Runtime::new(settings, Arc::new(Silent)).unwrap().agent(Program {
+        kind: FileKind::Agent,
+        own: "test_agent".to_owned(),
         folder: folder.to_owned(),
         language,
         source: source.as_bytes().into(),

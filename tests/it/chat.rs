@@ -30,7 +30,10 @@ impl Stage {
             .with_variable("OPENAI_BASE_URL", model.base_url())
             .with_variable("OPENAI_MODEL", "scripted");
         let home = more(home);
-        home.write("echo_agent.py", python_agent("Echo", "kwargs.pop('user_guid', None)\nreturn json.dumps(kwargs)"));
+        home.write(
+            "echo_agent.py",
+            python_agent("Echo", "kwargs.pop('user_guid', None)\nreturn json.dumps(kwargs)"),
+        );
         home.write("fails_agent.py", python_agent("Fails", "raise ValueError('no luck')"));
         Self { home, model }
     }

@@ -65,7 +65,8 @@ fn the_surfaces_say_what_is_there() {
     let health = host.get("/health").json();
     assert_eq!(
         (&health["status"], &health["agents"]),
-        (&json!("ok"), &json!(["WaitTs", "Echo", "Mark", "Wait"]))
+        (&json!("unauthenticated"), &json!(["WaitTs", "Echo", "Mark", "Wait"])),
+        "there is no model"
     );
     assert_eq!(health["quarantined"][0]["code"], "syntax_error");
     let files = host.get("/agents").json();

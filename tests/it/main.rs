@@ -17,5 +17,7 @@ mod memory;
 mod names;
 mod reach;
 mod rights;
+mod services;
 mod slush;
+mod sources;
 mod wire;

@@ -97,6 +97,13 @@ impl TestHome {
         write(&self.agents().join(file_name), content.as_ref())
     }
 
+    /// Writes a service file in place and says where it is.
+    pub fn write_service(&self, file_name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let folder = self.root().join("services");
+        fs::create_dir_all(&folder).expect("a temporary folder can be written");
+        write(&folder.join(file_name), content.as_ref())
+    }
+
     /// Writes a file beside the home.
     pub fn write_outside(&self, file_name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         write(&self.outside().join(file_name), content.as_ref())

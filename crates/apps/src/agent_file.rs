@@ -4,7 +4,7 @@
 //! without being read.
 
 use crate::stamp::{Seen, Stamp};
-use roost_protocol::{Digest, Failure, Language, Reason};
+use roost_protocol::{Digest, Failure, FileKind, Language, Reason};
 use rustix::{
     fs::{FileType, Mode, OFlags, Stat},
     io::Errno,
@@ -27,6 +27,8 @@ pub struct AgentFile {
     pub path: PathBuf,
     /// Its name without the folder: ASCII letters, digits, `_`, `-` and `.` only.
     pub file_name: String,
+    /// What it is for.
+    pub kind: FileKind,
     /// The language its name announces.
     pub language: Language,
     /// Its whole content.
@@ -52,20 +54,17 @@ impl AgentFile {
                     .with_next("rename the file to end in `_agent.py` or `Agent.ts`")
             })?;
         let followed = std::fs::canonicalize(&path).map_err(|error| unreadable(&error))?;
-        read_at(path.clone(), name, language, &followed)
+        read_at(path.clone(), name, (FileKind::Agent, language), &followed)
     }
 
-    /// Reads a file of an agents folder. Its name must be an agent's, and a link must stay in the folder.
-    pub fn read_in(folder: &Path, file_name: &str) -> Result<Self, Failure> {
+    /// Reads a file of a folder of such files. Its name must be one of theirs, and a link must stay in the folder.
+    pub fn read_in(folder: &Path, kind: FileKind, file_name: &str) -> Result<Self, Failure> {
         check_file_name(file_name)?;
-        let language = Language::of_file_name(file_name).ok_or_else(|| {
-            Failure::new(Reason::InvalidFileName, format!("`{file_name}` is not an agent file's name"))
-                .with_next("rename the file to end in `_agent.py` or `Agent.ts`")
-        })?;
+        let language = kind.language_of(file_name).ok_or_else(|| misnamed(kind, file_name))?;
         let folder = std::path::absolute(folder).map_err(|error| unreadable(&error))?;
         let path = folder.join(file_name);
         let target = resolve_in(&folder, &path)?;
-        read_at(path, file_name, language, &target)
+        read_at(path, file_name, (kind, language), &target)
     }
 
     /// What to remember of this reading.
@@ -141,8 +140,21 @@ pub(crate) fn unreadable(error: &std::io::Error) -> Failure {
     Failure::new(Reason::Unreadable, message)
 }
 
+fn misnamed(kind: FileKind, file_name: &str) -> Failure {
+    let (whose, next) = match kind {
+        FileKind::Agent => ("an agent", "rename the file to end in `_agent.py` or `Agent.ts`"),
+        FileKind::Service => ("a service", "rename the file to end in `_service.py`"),
+    };
+    Failure::new(Reason::InvalidFileName, format!("`{file_name}` is not {whose} file's name")).with_next(next)
+}
+
 /// Reads `target`, which is `path` with its links followed.
-fn read_at(path: PathBuf, file_name: &str, language: Language, target: &Path) -> Result<AgentFile, Failure> {
+fn read_at(
+    path: PathBuf,
+    file_name: &str,
+    (kind, language): (FileKind, Language),
+    target: &Path,
+) -> Result<AgentFile, Failure> {
     // Before the first look at the file: a change after this moment has a later time than `read_at`.
     let read_at = SystemTime::now();
     // Looked at before it is opened, because opening a device can already do something.
@@ -160,6 +172,7 @@ fn read_at(path: PathBuf, file_name: &str, language: Language, target: &Path) ->
     Ok(AgentFile {
         path,
         file_name: file_name.to_owned(),
+        kind,
         language,
         bytes: bytes.into(),
         digest,

@@ -1,14 +1,15 @@
-//! The agents folder: which files it has, and which of them changed since they were last read.
+//! A folder of agents or services: which files it has, and which of them changed since they were last read.
 //!
 //! Looking at an unchanged folder costs one directory listing and one `stat` per file. The folder is flat; what
-//! lies in folders below it is not an agent.
+//! lies in folders below it is not an agent. What came from elsewhere is pinned: other content is refused.
 
 use crate::{
     agent_file::{self, AgentFile},
     stamp::Seen,
 };
-use roost_protocol::{Digest, Failure, Language};
+use roost_protocol::{Digest, Failure, FileKind, Language, Reason};
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -17,10 +18,21 @@ use std::{
 /// Most directory entries that are looked at: thirty times the whole registry, and still listed in a moment.
 pub const ENTRIES_MAX: usize = 10_000;
 
-/// A folder of agent files. It need not exist yet.
+/// A folder of agent files, or of service files. It need not exist yet.
 #[derive(Debug, Clone)]
 pub struct AgentsFolder {
     path: PathBuf,
+    kind: FileKind,
+    pins: Option<Pins>,
+}
+
+/// What the files of a folder must hold, as it was when they were brought there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pins {
+    /// The source they came from.
+    pub source: String,
+    /// Digest of each file by its name.
+    pub digests: BTreeMap<String, Digest>,
 }
 
 /// One file of the folder, or why it could not be read.
@@ -64,7 +76,43 @@ impl AgentsFolder {
     /// The folder at this path.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), kind: FileKind::Agent, pins: None }
+    }
+
+    /// The folder of services at this path.
+    #[must_use]
+    pub fn of_services(path: impl Into<PathBuf>) -> Self {
+        Self { kind: FileKind::Service, ..Self::new(path) }
+    }
+
+    /// A folder whose files came from a source: any other content than the pinned one is refused.
+    #[must_use]
+    pub fn pinned(path: impl Into<PathBuf>, pins: Pins) -> Self {
+        Self { pins: Some(pins), ..Self::new(path) }
+    }
+
+    /// What its files are for.
+    #[must_use]
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// What its files must hold, when they came from a source.
+    #[must_use]
+    pub fn pins(&self) -> Option<&Pins> {
+        self.pins.as_ref()
+    }
+
+    /// False for content that the file must not hold.
+    #[must_use]
+    pub fn may_hold(&self, file_name: &str, digest: Digest) -> bool {
+        self.check_pin(file_name, Some(digest)).is_ok()
+    }
+
+    /// The source its files came from.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        self.pins.as_ref().map(|pins| pins.source.as_str())
     }
 
     /// Where it is.
@@ -77,18 +125,39 @@ impl AgentsFolder {
     /// when that may no longer hold. A folder that does not exist has no files; one that cannot be listed is a
     /// failure.
     pub fn scan(&self, known: impl Fn(&str) -> Option<Seen>) -> Result<Vec<Found>, Failure> {
-        let mut found: Vec<Found> = self
-            .agent_names()?
-            .into_iter()
-            .map(|(name, language)| self.look_at(name, language, &known))
-            .collect();
+        let mut names = self.agent_names()?;
+        // One that is pinned and gone has been tampered with as much as one that was changed.
+        for pinned in self.pins.iter().flat_map(|pins| pins.digests.keys()) {
+            if let (None, Some(language)) =
+                (names.iter().find(|(name, _)| name == pinned.as_str()), self.kind.language_of(pinned))
+            {
+                names.push((pinned.into(), language));
+            }
+        }
+        let mut found: Vec<Found> =
+            names.into_iter().map(|(name, language)| self.look_at(name, language, &known)).collect();
         found.sort_by(|left, right| left.file_name.cmp(&right.file_name));
         Ok(found)
     }
 
     /// Reads one file of the folder.
     pub fn read(&self, file_name: &str) -> Result<AgentFile, Failure> {
-        AgentFile::read_in(&self.path, file_name)
+        let read = AgentFile::read_in(&self.path, self.kind, file_name);
+        let digest = read.as_ref().ok().map(|file| file.digest);
+        self.check_pin(file_name, digest)?;
+        read
+    }
+
+    fn check_pin(&self, file_name: &str, digest: Option<Digest>) -> Result<(), Failure> {
+        let Some(pins) = &self.pins else { return Ok(()) };
+        let message = match (pins.digests.get(file_name), digest) {
+            (Some(pinned), Some(digest)) if *pinned == digest => return Ok(()),
+            (Some(_), Some(_)) => "the file was changed since it was brought here",
+            (Some(_), None) => "the file cannot be read any more",
+            (None, _) => "the file is not one of those that were brought here",
+        };
+        Err(Failure::new(Reason::DigestMismatch, format!("{file_name} of source {}: {message}", pins.source))
+            .with_next(format!("roost repos sync {}", pins.source)))
     }
 
     fn agent_names(&self) -> Result<Vec<(OsString, Language)>, Failure> {
@@ -110,7 +179,7 @@ impl AgentsFolder {
             if text.starts_with('.') {
                 continue;
             }
-            if let Some(language) = Language::of_file_name(&text) {
+            if let Some(language) = self.kind.language_of(&text) {
                 names.push((name, language));
             }
         }
@@ -133,7 +202,8 @@ impl AgentsFolder {
 
     fn content(&self, file_name: &str, known: Option<Seen>) -> Result<Content, Failure> {
         agent_file::check_file_name(file_name)?;
-        if let Some(seen) = known {
+        // What is pinned is read each time: there is little of it, and a stamp proves less than a digest.
+        if let Some(seen) = known.filter(|_| self.pins.is_none()) {
             // The link is resolved each time: what it leads to can be moved out of the folder unchanged.
             let target = agent_file::resolve_in(&self.path, &self.path.join(file_name))?;
             let stat = rustix::fs::stat(&target).map_err(|error| agent_file::unreadable(&error.into()))?;

@@ -27,7 +27,7 @@ pub use self::{
     },
     dependencies::{declared_dependencies, dependencies},
     descriptions::{Described, Description, Descriptions},
-    folder::{AgentsFolder, Content, ENTRIES_MAX, Found},
+    folder::{AgentsFolder, Content, ENTRIES_MAX, Found, Pins},
     folder_changes::{Trash, arrival_name},
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
     stamp::{Seen, Stamp},

@@ -61,6 +61,10 @@ pub(crate) enum Command {
     Agents(AgentsArguments),
     /// Call an agent of this home by name
     Call(CallArguments),
+    /// List the services of this home
+    Services,
+    /// List, add, remove or sync the sources of agents
+    Repos(ReposArguments),
     /// Talk to the host: a conversation, or one message and its answer
     Chat(ChatArguments),
     /// Show the models there are, choose one, or fetch one for this machine
@@ -328,6 +332,39 @@ pub(crate) struct RevokeArguments {
     /// Everything that was granted to it
     #[arg(long, conflicts_with = "rights")]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReposArguments {
+    #[command(subcommand)]
+    pub(crate) what: Option<Repos>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Repos {
+    /// Show every source (default)
+    List,
+    /// Connect a git repository or a folder, and bring its agents
+    Add {
+        /// https, ssh or file URL of a git repository, or the path of a folder
+        url: String,
+        /// Branch, tag or commit
+        #[arg(long = "ref", value_name = "REF")]
+        reference: Option<String>,
+        /// Folder in the repository, when not its top
+        #[arg(long)]
+        folder: Option<String>,
+    },
+    /// Forget a source and remove what it brought
+    Remove {
+        /// Id of the source
+        id: String,
+    },
+    /// Bring what a source has now
+    Sync {
+        /// Id of the source
+        id: String,
+    },
 }
 
 #[derive(Debug, Args)]

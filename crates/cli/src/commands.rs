@@ -11,8 +11,10 @@ mod grants;
 mod login;
 mod models;
 mod new;
+mod repos;
 mod rights;
 mod run;
+mod services;
 mod test;
 mod up;
 mod validate;
@@ -36,6 +38,8 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Run(run) => run::run(config, &run, output).await,
         Command::Agents(agents) => agents::agents(config, &agents, output).await,
         Command::Call(call) => call::call(config, &call, output).await,
+        Command::Services => services::services(config, output).await,
+        Command::Repos(repos) => repos::repos(config, repos, output).await,
         Command::Chat(chat) => chat::chat(config, chat, output).await,
         Command::Models(models) => models::models(config, models, output).await,
         Command::Login(login) => login::login(config, &login, output).await,

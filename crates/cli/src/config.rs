@@ -4,7 +4,7 @@ mod models; // providers and models
 
 use crate::args::Arguments;
 use roost_host::{AgentSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables};
-use roost_protocol::{Failure, Language, Level, Limits, Reason};
+use roost_protocol::{Failure, FileKind, Level, Limits, Reason};
 use roost_runtime::{Layer, PoolSettings, Surface};
 use roost_server::{Neighbours, Profile};
 use serde::Deserialize;
@@ -116,7 +116,8 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let settings = settings(&root.join("roost.toml"))?;
     let agents_folder = get("AGENTS_PATH").map(|path| root.join(path));
     let soul = get("SOUL_PATH").map(|path| root.join(path));
-    let home = Home::new(root, agents_folder);
+    let services_folder = get("SERVICES_PATH").map(|path| root.join(path));
+    let home = Home::new(root, agents_folder).with_services(services_folder);
     let home = match soul {
         Some(soul) => home.with_soul(soul),
         None => home,
@@ -250,7 +251,11 @@ fn settings(path: &Path) -> Result<Settings, Failure> {
 
 /// A worker belongs to a file, which may hold several agents: its environment and limits cannot follow an agent's name.
 fn refuse_what_has_no_effect(key: &str, one: &OneAgent) -> Result<(), Failure> {
-    if Language::of_file_name(key).is_some() || (one.env.is_empty() && one.limits.is_empty()) {
+    // A file of a source is named with the source before it.
+    let file_name = key.rsplit_once('/').map_or(key, |(_, file_name)| file_name);
+    let is_file =
+        [FileKind::Agent, FileKind::Service].iter().any(|kind| kind.language_of(file_name).is_some());
+    if is_file || (one.env.is_empty() && one.limits.is_empty()) {
         return Ok(());
     }
     let message = format!(

@@ -174,6 +174,21 @@ pub(crate) fn unreachable(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Reason::HostUnreachable, error.to_string())
 }
 
+/// An answer as what it should be.
+pub(crate) fn understood<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
+    serde_json::from_value(value).map_err(|error| unreachable(&error))
+}
+
+/// A name as one segment of an address.
+pub(crate) fn percent_encoded(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::events;

@@ -1,6 +1,6 @@
 //! The running host of a home: its record on disk, and calls to it.
 
-use crate::partner::{failure_in, unreachable};
+use crate::partner::{failure_in, percent_encoded, understood, unreachable};
 use roost_host::{Home, OwnerToken, Request};
 use roost_protocol::{AgentListing, CallOutcome, Failure, Reason};
 use roost_server::Profile;
@@ -145,7 +145,8 @@ impl RunningHost {
 /// A client for this machine. It never speaks TLS, and trusts nobody who would.
 fn client() -> Option<reqwest::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().ok()?;
+    let tls =
+        rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().ok()?;
     let tls = tls.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth();
     reqwest::Client::builder().use_preconfigured_tls(tls).no_proxy().timeout(ANSWER_WITHIN).build().ok()
 }
@@ -159,20 +160,6 @@ fn listener(sockets: &str, port: u16) -> Option<u32> {
         let is_it = fields.get(1) == Some(&address.as_str()) && fields.get(3) == Some(&LISTENING);
         is_it.then(|| fields.get(7)?.parse().ok()).flatten()
     })
-}
-
-fn understood<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Failure> {
-    serde_json::from_value(value).map_err(|error| unreachable(&error))
-}
-
-/// A name as one segment of an address.
-fn percent_encoded(name: &str) -> String {
-    name.bytes()
-        .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
-            other => format!("%{other:02X}"),
-        })
-        .collect()
 }
 
 #[cfg(test)]

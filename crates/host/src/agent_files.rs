@@ -9,7 +9,7 @@ use crate::{
     program::Source,
 };
 use roost_apps::{AGENT_FILE_BYTES_MAX, AgentFile, Trash, arrival_name};
-use roost_protocol::{AgentName, Digest, Failure, Language, Reason};
+use roost_protocol::{AgentName, Digest, Failure, FileKind, Language, Reason};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -57,7 +57,8 @@ impl Host {
     pub fn agent_files(&self) -> Vec<ListedFile> {
         let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for agent in self.known_agents() {
-            let names = files.entry(agent.file).or_default();
+            let file = agent.source.map_or(agent.file.clone(), |source| format!("{source}/{}", agent.file));
+            let names = files.entry(file).or_default();
             if agent.serving.is_some() {
                 names.push(agent.name);
             }
@@ -120,7 +121,8 @@ impl Host {
         }
         let language = Language::of_file_name(&file_name).unwrap_or(Language::Python);
         let path = self.inner.knowledge().folder.path().join(&file_name);
-        Ok(Source { path, file_name, language, bytes: arriving.bytes.as_slice().into(), digest })
+        let kind = FileKind::Agent;
+        Ok(Source { path, file_name, kind, language, bytes: arriving.bytes.as_slice().into(), digest })
     }
 
     /// Takes a file out of the agents folder and says where it is kept, as seen from the home.

@@ -50,7 +50,14 @@ pub(crate) fn confinement(
                 }
             }
             Right::Agents(AgentsUse::Read) => readable.extend(agents_folders(file, &settings.home)),
-            Right::Agents(AgentsUse::Write) => writable.extend(agents_folders(file, &settings.home)),
+            Right::Agents(AgentsUse::Write) => {
+                // What a source brought is changed by the host only.
+                let (pinned, open): (Vec<_>, Vec<_>) = agents_folders(file, &settings.home)
+                    .into_iter()
+                    .partition(|folder| folder.starts_with(settings.home.sources()));
+                readable.extend(pinned);
+                writable.extend(open);
+            }
             Right::Memory(access) => {
                 let folders = MEMORY_FOLDERS.map(|folder| settings.home.data().join(folder));
                 folders.iter().try_for_each(|folder| make_folder(folder)).map_err(unusable)?;
@@ -103,6 +110,15 @@ fn agents_folders(file: &Path, home: &Home) -> Vec<PathBuf> {
     folders
 }
 
+/// Name of the folders that are a file's own. A file of a source never shares them with a file of the home.
+pub(crate) fn own_name(file: &Path, home: &Home) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    match home.source_of(file) {
+        Some(source) => format!("{stem}.{source}"),
+        None => stem,
+    }
+}
+
 /// Folders that belong to one agent file.
 pub(crate) struct OwnFolders {
     data: PathBuf,
@@ -112,11 +128,11 @@ pub(crate) struct OwnFolders {
 
 impl OwnFolders {
     pub(crate) fn of(file: &Path, home: &Home) -> Self {
-        let stem = file.file_stem().unwrap_or_default();
+        let name = own_name(file, home);
         Self {
-            data: home.data().join(stem),
-            workspace: home.data().join("workspaces").join(stem),
-            scratch: Scratch::below(&home.scratch().join(stem)),
+            data: home.data().join(&name),
+            workspace: home.data().join("workspaces").join(&name),
+            scratch: Scratch::below(&home.scratch().join(&name)),
         }
     }
 

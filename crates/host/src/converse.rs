@@ -151,7 +151,7 @@ impl Inner {
     /// A turn right after the start waits until the agents are known; none waits for a file that hangs.
     async fn first_look(&self) {
         let look = async {
-            let refreshed = tokio::time::timeout(FIRST_LOOK_WITHIN, self.knowledge().refresh(&NoProgress)).await;
+            let refreshed = tokio::time::timeout(FIRST_LOOK_WITHIN, self.agents.refresh(&NoProgress)).await;
             if let Ok(Err(failure)) = refreshed {
                 tracing::warn!(%failure, "look at the agents before the first turn");
             }
@@ -422,7 +422,7 @@ impl Tools for AgentTools<'_> {
                     depth: self.depth,
                 }
             };
-            let answered = self.inner.call(&call.name, &request).await;
+            let answered = self.inner.call(&self.inner.agents, &call.name, &request).await;
             let mut chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
             chain.breadcrumbs.push(call.name.clone());
             if let Ok(CallOutcome { slush: Some(slush), .. }) = &answered {

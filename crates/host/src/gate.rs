@@ -162,7 +162,7 @@ pub struct Gate {
 }
 
 /// What lies in the home folder and is nobody's but the host's.
-const OWN_FILES: [&str; 19] = [
+const OWN_FILES: [&str; 21] = [
     "grants.json",
     "grants.lock",
     "audit",
@@ -173,6 +173,8 @@ const OWN_FILES: [&str; 19] = [
     "logs",
     "cache",
     "roost.db",
+    "services",
+    "sources",
     "trash",
     "voice.zip",
     ".brainstem_book.json",

@@ -8,7 +8,7 @@ use crate::{
     conversations::Conversations,
     converse::TURNS_AT_ONCE_MAX,
     gate::Gate,
-    knowledge::{Knowledge, NoProgress, Progress, checked},
+    knowledge::{Knowledge, Progress, checked},
     local_models::{LocalModels, LocalServer},
     memory::Memories,
     modes::Modes,
@@ -17,12 +17,13 @@ use crate::{
     program::{Runnable, Source, Workshop},
     roster::{Callable, Roster},
     settings::{Home, HostSettings},
+    shelves::Shelves,
     soul::Soul,
     standing::Standing,
     toolbox::{CurrentToolbox, Toolbox},
     voice::Voice,
 };
-use roost_apps::{AgentFile, Description, Stamp};
+use roost_apps::{AgentFile, AgentsFolder, Description};
 use roost_chat::{Model, Models};
 use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
 use roost_runtime::{Afterwards, HostCalls, Runtime, RuntimeSettings};
@@ -45,11 +46,14 @@ pub(crate) struct Inner {
     pub(crate) runtime: Runtime,
     pub(crate) gate: Arc<Gate>,
     workshop: Arc<Workshop>,
-    knowledge: Arc<Knowledge>,
+    pub(crate) agents: Shelves,
+    pub(crate) services: Shelves,
+    /// Held while a source is added, removed or synced.
+    pub(crate) changing_sources: Arc<tokio::sync::Mutex<()>>,
     pub(crate) memories: Memories,
     call_ids: CallIds,
     pub(crate) call_log: CallLog,
-    book: Arc<Book>,
+    pub(crate) book: Arc<Book>,
     pub(crate) modes: Modes,
     pub(crate) soul: Soul,
     pub(crate) models: Models,
@@ -93,7 +97,13 @@ impl Host {
             calls,
         });
         let book = Arc::new(Book::new(settings.home.book()));
-        let knowledge = Knowledge::open(Arc::clone(&workshop), Arc::clone(&book)).await;
+        let open = |folder: AgentsFolder, cache| {
+            let (workshop, book) = (Arc::clone(&workshop), Arc::clone(&book));
+            async move { Shelves::new(Knowledge::open(workshop, book, folder, cache).await) }
+        };
+        let agents = open(AgentsFolder::new(settings.home.agents()), &cache).await;
+        let services_cache = cache.join("services");
+        let services = open(AgentsFolder::of_services(settings.home.services()), &services_cache).await;
         let memories = Memories::new(settings.home.data());
         let call_log = CallLog::new(&settings.home.logs());
         let modes = Modes::new(&settings.modes);
@@ -105,7 +115,9 @@ impl Host {
             runtime,
             gate,
             workshop,
-            knowledge,
+            agents,
+            services,
+            changing_sources: Arc::default(),
             memories,
             call_ids: CallIds::default(),
             call_log,
@@ -121,7 +133,9 @@ impl Host {
             voice,
             owner: OnceLock::new(),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        let host = Self { inner: Arc::new(inner) };
+        host.inner.open_sources().await;
+        Ok(host)
     }
 
     /// The folders of this home.
@@ -178,24 +192,24 @@ impl Host {
     /// The agents as they are known now, without looking and without copying.
     #[must_use]
     pub fn roster(&self) -> KnownAgents {
-        KnownAgents(self.inner.knowledge.roster())
+        KnownAgents(self.inner.agents.roster())
     }
 
     /// The agents as they are known now, without looking.
     #[must_use]
     pub fn known_agents(&self) -> Vec<AgentListing> {
-        self.inner.knowledge.roster().listings.clone()
+        self.inner.agents.listings()
     }
 
     /// Looks at the folder and at every file that changed, and returns all agents.
     pub async fn agents(&self, progress: &dyn Progress) -> Result<Vec<AgentListing>, Failure> {
-        self.inner.knowledge.refresh(progress).await?;
+        self.inner.agents.refresh(progress).await?;
         Ok(self.known_agents())
     }
 
     /// Starts to look at what changed in the folder, without waiting for it.
     pub fn look(&self) -> Result<(), Failure> {
-        self.inner.knowledge.start_looking().map(drop)
+        self.inner.agents.start_looking()
     }
 
     /// Returns when everything decided so far is on disk.
@@ -205,18 +219,19 @@ impl Host {
 
     /// Forgets what files said, so that the next look asks all of them again.
     pub fn forget_descriptions(&self) {
-        self.inner.knowledge.forget();
+        self.inner.agents.forget();
+        self.inner.services.forget();
     }
 
     /// The current entry of one agent.
     pub async fn agent(&self, name: &str) -> Result<AgentListing, Failure> {
-        let (roster, callable) = self.inner.current(name).await?;
+        let (roster, callable) = self.inner.agents.current(name).await?;
         Ok(roster.listings[callable.listing].clone())
     }
 
     /// Calls an agent of this home by name.
     pub async fn call(&self, name: &str, request: &Request) -> Result<CallOutcome, Failure> {
-        self.inner.call(name, request).await
+        self.inner.call(&self.inner.agents, name, request).await
     }
 
     /// Loads one file from anywhere; nothing of the home's folder is needed.
@@ -281,16 +296,21 @@ fn open_models(settings: &HostSettings) -> Result<Models, Failure> {
 }
 
 impl Inner {
-    /// Calls an agent of this home by name.
-    pub(crate) async fn call(&self, name: &str, request: &Request) -> Result<CallOutcome, Failure> {
-        let (_, callable) = self.current(name).await?;
-        let runnable = self.runnable(&callable).await?;
+    /// Calls who holds the name.
+    pub(crate) async fn call(
+        &self,
+        among: &Shelves,
+        name: &str,
+        request: &Request,
+    ) -> Result<CallOutcome, Failure> {
+        let (_, callable) = among.current(name).await?;
+        let runnable = self.runnable_of(among, &callable).await?;
         self.perform(&runnable, &callable.name, callable.serving, request).await
     }
 
     /// The agents as tools of a model, as they are known now.
     pub(crate) fn toolbox(&self) -> Arc<Toolbox> {
-        self.toolbox.of(self.knowledge.roster())
+        self.toolbox.of(self.agents.roster())
     }
 
     async fn perform(
@@ -334,24 +354,39 @@ impl Inner {
         Surroundings { gate: &self.gate, places: self.workshop.places(), call: self.call_ids.next(), context }
     }
 
-    /// Who an app is and what it asks for: an agent by name, a file of the agents folder, or a file elsewhere.
+    /// Who an app is and what it asks for: an agent or a service by name, a file of one of the two folders, or a file
+    /// elsewhere.
     pub(crate) async fn standing(&self, app: &str) -> Result<Standing, Failure> {
-        let file = if !app.contains('/') && self.knowledge.folder.path().join(app).is_file() {
-            self.knowledge.folder.read(app)?
+        let folders = [&self.agents.own().folder, &self.services.own().folder];
+        let in_folder = folders.into_iter().find(|folder| {
+            !app.contains('/')
+                && folder.path().join(app).is_file()
+                && folder.kind().language_of(app).is_some()
+        });
+        let of_source = app.split_once('/').and_then(|(id, file)| Some((self.agents.source(id)?, file)));
+        let file = if let Some(folder) = in_folder {
+            folder.read(app)?
+        } else if let Some((source, file_name)) = of_source {
+            source.folder.read(file_name)?
         } else if app.contains('/') || Path::new(app).is_file() {
             AgentFile::read(Path::new(app))?
         } else {
-            let file_name = self.file_of(app).await?;
-            self.knowledge.folder.read(&file_name)?
+            match self.agents.file_of(app).await {
+                Err(failure) if failure.reason == Reason::UnknownAgent => {
+                    self.services.file_of(app).await.map_err(|_| failure)?
+                }
+                found => found?,
+            }
         };
         self.workshop.standing(&Source::from(&file)).await
     }
 
+    /// What is known of the home's own agents folder.
     pub(crate) fn knowledge(&self) -> &Arc<Knowledge> {
-        &self.knowledge
+        self.agents.own()
     }
 
-    pub(crate) fn workshop(&self) -> &Workshop {
+    pub(crate) fn workshop(&self) -> &Arc<Workshop> {
         &self.workshop
     }
 
@@ -361,88 +396,41 @@ impl Inner {
         self.workshop.program(Source::from(file), folder).await.map(|(program, _)| program)
     }
 
-    /// The file that holds an agent of this name, whether it can be called or not.
-    async fn file_of(&self, name: &str) -> Result<String, Failure> {
-        self.knowledge.refresh(&NoProgress).await?;
-        let roster = self.knowledge.roster();
-        let found = roster.listings.iter().find(|listing| listing.name == name);
-        found.map(|listing| listing.file.clone()).ok_or_else(|| unknown(name, &roster))
-    }
-
-    /// The agent of this name, after its file was looked at: what changed a moment ago counts.
-    async fn current(&self, name: &str) -> Result<(Arc<Roster>, Callable), Failure> {
-        let roster = self.knowledge.roster();
-        if let Some(callable) = roster.find(name) {
-            if callable.is_current() {
-                return Ok((Arc::clone(&roster), callable.clone()));
-            }
-            self.knowledge.look_at(&callable.file_name).await;
-        }
-        let roster = self.knowledge.roster();
-        if let Some(callable) = roster.find(name) {
-            return Ok((Arc::clone(&roster), callable.clone()));
-        }
-        // The file may be new, or the agent may have moved to another one.
-        self.knowledge.refresh(&NoProgress).await?;
-        let roster = self.knowledge.roster();
-        match roster.find(name) {
-            Some(callable) => Ok((Arc::clone(&roster), callable.clone())),
-            None => Err(unknown(name, &roster)),
-        }
-    }
-
     /// The program behind a callable agent, prepared on its first call.
     pub(crate) async fn runnable(&self, callable: &Callable) -> Result<Arc<Runnable>, Failure> {
-        let runnables = &self.knowledge.runnables;
+        self.runnable_of(&self.agents, callable).await
+    }
+
+    async fn runnable_of(&self, among: &Shelves, callable: &Callable) -> Result<Arc<Runnable>, Failure> {
+        let knowledge = among.knowledge_of(callable)?;
+        let runnables = &knowledge.runnables;
         if let Some(runnable) = runnables.get(&callable.path, callable.digest, &self.gate) {
             return Ok(runnable);
         }
-        let file = self.source_of(callable)?;
-        let folder = self.knowledge.folder.path().to_owned();
+        let file = source_of(&knowledge, callable)?;
+        let folder = knowledge.folder.path().to_owned();
         let runnable = self.workshop.prepare(file, folder).await?;
         Ok(runnables.keep(&callable.path, runnable))
     }
-
-    fn source_of(&self, callable: &Callable) -> Result<Source, Failure> {
-        if callable.serving == Serving::Current
-            && let Ok(file) = self.knowledge.folder.read(&callable.file_name)
-            && file.digest == callable.digest
-        {
-            return Ok(Source::from(&file));
-        }
-        // The file changed since, or does not load: the kept copy has exactly the bytes that were described.
-        let kept = self.knowledge.kept_source(&callable.digest);
-        let bytes = kept.ok_or_else(|| Failure::new(Reason::Unreadable, "the last good version is gone"))?;
-        Ok(Source {
-            path: callable.path.clone(),
-            file_name: callable.file_name.clone(),
-            language: callable.language,
-            digest: callable.digest,
-            bytes,
-        })
-    }
 }
 
-impl Callable {
-    fn is_current(&self) -> bool {
-        let Some(reading) = &self.reading else { return false };
-        Stamp::of(&self.path).is_ok_and(|stamp| reading.get().is_current(&stamp))
+/// The bytes that answer for a name.
+fn source_of(knowledge: &Knowledge, callable: &Callable) -> Result<Source, Failure> {
+    if callable.serving == Serving::Current
+        && let Ok(file) = knowledge.folder.read(&callable.file_name)
+        && file.digest == callable.digest
+    {
+        return Ok(Source::from(&file));
     }
-}
-
-fn unknown(name: &str, roster: &Roster) -> Failure {
-    if let Some(listing) = roster.listings.iter().find(|listing| listing.name == name) {
-        let reason = listing.reason.clone().unwrap_or_else(|| Failure::plain(Reason::UnknownAgent));
-        return reason;
-    }
-    let lower = name.to_lowercase();
-    let near = roster.listings.iter().find(|listing| {
-        let other = listing.name.to_lowercase();
-        other.contains(&lower) || lower.contains(&other)
-    });
-    let message = format!("no agent is called `{name}`");
-    match near {
-        Some(near) => Failure::new(Reason::UnknownAgent, format!("{message}; did you mean `{}`?", near.name)),
-        None => Failure::new(Reason::UnknownAgent, message),
-    }
+    // The file changed since, or does not load: the kept copy has exactly the bytes that were described.
+    let kept = knowledge.kept_source(&callable.digest);
+    let bytes = kept.ok_or_else(|| Failure::new(Reason::Unreadable, "the last good version is gone"))?;
+    Ok(Source {
+        path: callable.path.clone(),
+        file_name: callable.file_name.clone(),
+        kind: knowledge.folder.kind(),
+        language: callable.language,
+        digest: callable.digest,
+        bytes,
+    })
 }

@@ -1,4 +1,4 @@
-//! Keeps what is known of the agents folder current: what is there, what it said, and what that makes of it.
+//! Keeps what is known of one folder current: what is there, what it said, and what that makes of it.
 //!
 //! Each file counts as soon as it is described; none waits for another.
 
@@ -14,12 +14,12 @@ use futures::{
     stream::FuturesUnordered,
 };
 use roost_apps::{AgentFile, AgentsFolder, Content, Described, Description, Descriptions, Found, Trash};
-use roost_protocol::{AgentName, Digest, Failure, Reason};
+use roost_protocol::{AgentDescription, AgentName, ClassFailure, Digest, Failure, FileKind, Reason};
 use roost_runtime::{Afterwards, Runtime, runners_digest};
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 use tokio::sync::Semaphore;
@@ -76,17 +76,21 @@ pub(crate) struct Admission<'a> {
 
 impl Knowledge {
     /// What was known when the cache was last saved; looks at nothing yet.
-    pub(crate) async fn open(workshop: Arc<Workshop>, book: Arc<Book>) -> Arc<Self> {
-        let home = &workshop.settings.home;
-        let cache = home.cache().join("descriptions.json");
-        let mut descriptions = Descriptions::open(&cache, &description_key(&workshop.runtime).await);
+    pub(crate) async fn open(
+        workshop: Arc<Workshop>,
+        book: Arc<Book>,
+        folder: AgentsFolder,
+        cache: &Path,
+    ) -> Arc<Self> {
+        let mut descriptions =
+            Descriptions::open(&cache.join("descriptions.json"), &description_key(&workshop.runtime).await);
         // What the machine was short of then, or the agent was not given, says nothing about now.
         descriptions.forget(|described| {
             matches!(described, Described::Failed(failure)
                 if matches!(failure.reason, Reason::StartFailed | Reason::Internal) || failed_for_want_of_rights(failure))
         });
         Arc::new(Self {
-            folder: AgentsFolder::new(home.agents()),
+            folder,
             grants_seen: Mutex::new(workshop.gate.grants().generation(None)),
             workshop,
             book,
@@ -254,7 +258,8 @@ impl Knowledge {
         let loaded = runnable.agent.describe(Afterwards::Stop).await;
         let loaded = loaded.map_err(|failed| self.workshop.refused_to_load(failed, &runnable))?;
         self.workshop.record_refusals(&loaded, &runnable);
-        Ok(checked(loaded))
+        let description = checked(loaded);
+        Ok(if source.kind == FileKind::Service { without_reserved(description) } else { description })
     }
 
     fn note_in_book(&self, file: &AgentFile, described: &Described) {
@@ -314,7 +319,7 @@ impl Knowledge {
         if let Ok(content) = &found.content {
             descriptions.set_seen(&found.file_name, content.seen());
         }
-        let last_good = descriptions.last_good(&found.file_name);
+        let last_good = self.last_good(&descriptions, &found.file_name);
         let described = |digest: &Digest| descriptions.described(digest).is_some();
         let mut files = lock(&self.files);
         let before = files.remove(&found.file_name);
@@ -346,8 +351,13 @@ impl Knowledge {
             } else if *file_name != file.file_name {
                 continue;
             }
-            state.last_good = descriptions.last_good(file_name);
+            state.last_good = self.last_good(&descriptions, file_name);
         }
+    }
+
+    /// The last version of a file that loaded, unless the file must not hold it any more.
+    fn last_good(&self, descriptions: &Descriptions, file_name: &str) -> Option<Digest> {
+        descriptions.last_good(file_name).filter(|digest| self.folder.may_hold(file_name, *digest))
     }
 
     fn note_failure(&self, file_name: &str, failure: Failure) {
@@ -367,7 +377,7 @@ impl Knowledge {
         let files = lock(&self.files).clone();
         let descriptions = lock(&self.descriptions);
         let described = |digest: &Digest| descriptions.described(digest);
-        let roster = Roster::assemble(self.folder.path(), &files, &described, &self.workshop.settings.agents);
+        let roster = Roster::assemble(&self.folder, &files, &described, &self.workshop.settings.agents);
         drop(descriptions);
         self.runnables.retain_used(&roster);
         *self.roster.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(roster);
@@ -388,13 +398,29 @@ pub(crate) fn checked(loaded: roost_runtime::Loaded) -> Description {
         };
         match refusal {
             None => description.agents.push(agent),
-            Some(failure) => description.failures.push(roost_protocol::ClassFailure {
-                class: agent.class,
-                name: None,
-                failure,
-            }),
+            Some(failure) => {
+                description.failures.push(ClassFailure { class: agent.class, name: None, failure })
+            }
         }
     }
+    description
+}
+
+/// Names below `/api/` that the host answers itself.
+const RESERVED_NAMES: [&str; 4] = ["health", "trigger", "businessinsightbot_function", "binder"];
+
+/// The host keeps its own names, whatever a file says.
+fn without_reserved(mut description: Description) -> Description {
+    let (reserved, free) =
+        description.agents.into_iter().partition(|one| RESERVED_NAMES.contains(&&*one.name));
+    description.agents = free;
+    let refuse = |one: AgentDescription| {
+        let message = format!("`{}` belongs to the host: /api/{} is its own address", one.name, one.name);
+        let failure = Failure::new(Reason::Shadowed, message).with_next("give the service another `name`");
+        ClassFailure { class: one.class, name: Some(one.name), failure }
+    };
+    let reserved: Vec<AgentDescription> = reserved;
+    description.failures.extend(reserved.into_iter().map(refuse));
     description
 }
 

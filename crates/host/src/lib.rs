@@ -4,8 +4,11 @@
 
 mod settings; // what a host is told at its start
 mod host; // the agents of one home
-mod knowledge; // what is known of the folder, kept current
+mod knowledge; // what is known of one folder, kept current
+mod shelves; // the folders agents come from
 mod agent_files; // files that come and go
+mod services; // files that answer below /api/
+mod sources; // agents from elsewhere
 mod roster; // which agents there are, and why others are not
 mod gate; // the one place that decides
 mod standing; // what an agent file is to the gate
@@ -58,7 +61,9 @@ pub use self::{
     perform::Request,
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},
+    services::{EndpointAnswer, EndpointBody, EndpointRequest, Served},
     settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, Variables},
+    sources::{NewSource, SourceChange, SourceKind, SourceListing},
     starter::{NewAgent, create_home, new_agent},
     voice::{Voice, sealed as sealed_voice, unsealed as unsealed_voice},
     watch::{Watch, watch},

@@ -6,11 +6,13 @@ use crate::{
     gate::{Gate, Generation},
     perform::because_of,
     roster::Roster,
-    settings::HostSettings,
+    settings::{Home, HostSettings},
     standing::{Places, Standing, app_id},
 };
 use roost_apps::{AgentFile, PythonSource};
-use roost_protocol::{Asks, Dependencies, Digest, Failure, HostPort, HostTraffic, Language, Limits, Right};
+use roost_protocol::{
+    Asks, Dependencies, Digest, Failure, FileKind, HostPort, HostTraffic, Language, Limits, Right,
+};
 use roost_runtime::{Agent, LoadFailed, Loaded, Program, PythonVersion, Runtime};
 use std::{
     collections::HashMap,
@@ -114,6 +116,7 @@ impl Runnables {
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) file_name: String,
+    pub(crate) kind: FileKind,
     pub(crate) language: Language,
     pub(crate) bytes: Arc<[u8]>,
     pub(crate) digest: Digest,
@@ -124,6 +127,7 @@ impl From<&AgentFile> for Source {
         Self {
             path: file.path.clone(),
             file_name: file.file_name.clone(),
+            kind: file.kind,
             language: file.language,
             bytes: Arc::clone(&file.bytes),
             digest: file.digest,
@@ -165,7 +169,7 @@ impl Workshop {
         let (dependencies, asks) = self.read(&file).await?;
         let standing = Arc::new(Standing::new(&file.path, file.digest, asks, &self.settings.home));
         let in_force = standing.in_force(&self.gate, self.settings.surface.user_home.as_deref());
-        let own = self.settings.agents.get(&file.file_name);
+        let own = self.settings.agents.get(&settings_key(&file.path, &file.file_name, &self.settings.home));
         let limits = own.map_or(&self.settings.limits, |own| &own.limits).clone();
         let mut environment = self.settings.environment.clone();
         environment.extend(own.map(|own| own.environment.clone()).unwrap_or_default());
@@ -178,7 +182,9 @@ impl Workshop {
             in_force.granted.iter().map(|right| self.granted(right, file.language)).collect();
         let watched = granted.iter().filter_map(|granted| granted.seen_as.clone()).collect();
         let program = Program {
+            own: confinement::own_name(&file.path, &self.settings.home),
             file: file.path,
+            kind: file.kind,
             folder,
             language: file.language,
             source: file.bytes,
@@ -239,6 +245,14 @@ impl Workshop {
     pub(crate) async fn standing(&self, file: &Source) -> Result<Standing, Failure> {
         let (_, asks) = self.read(file).await?;
         Ok(Standing::new(&file.path, file.digest, asks, &self.settings.home))
+    }
+}
+
+/// The section of the settings that is about a file. One of a source does not get what was meant for the home's own.
+pub(crate) fn settings_key(path: &Path, file_name: &str, home: &Home) -> String {
+    match home.source_of(path) {
+        Some(source) => format!("{source}/{file_name}"),
+        None => file_name.to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Made anew whenever something changed, from what is known of the files; then only read.
 
 use crate::settings::AgentSettings;
-use roost_apps::{Described, Seen};
+use roost_apps::{AgentsFolder, Described, Seen};
 use roost_protocol::{
     AgentDescription, AgentListing, AgentName, AgentState, ClassFailure, Digest, Failure, Language, Reason,
     Serving,
@@ -50,6 +50,8 @@ impl LastReading {
 pub(crate) struct Callable {
     pub(crate) name: AgentName,
     pub(crate) file_name: String,
+    /// The source the file came from; absent for the home's own.
+    pub(crate) source: Option<String>,
     pub(crate) path: PathBuf,
     pub(crate) language: Language,
     /// Digest of the bytes that answer.
@@ -84,6 +86,27 @@ impl Roster {
         callable
     }
 
+    /// All rosters as one: a name that is held in an earlier one is shadowed in a later one.
+    pub(crate) fn joined(rosters: &[Arc<Self>]) -> Self {
+        let mut joined = Self::default();
+        for roster in rosters {
+            let offset = joined.listings.len();
+            for (index, listing) in roster.listings.iter().enumerate() {
+                let callable = roster.find(&listing.name).filter(|callable| callable.listing == index);
+                let holder = joined.find(&listing.name).map(|holder| holder.file_name.clone());
+                match (callable, holder) {
+                    (Some(_), Some(holder)) => joined.listings.push(shadowed(listing.clone(), &holder)),
+                    (callable, _) => {
+                        joined.listings.push(listing.clone());
+                        let moved = callable.map(|one| Callable { listing: offset + index, ..one.clone() });
+                        joined.callable.extend(moved.map(|moved| (listing.name.clone(), moved)));
+                    }
+                }
+            }
+        }
+        joined
+    }
+
     /// True when some agent is answered by these bytes.
     pub(crate) fn uses(&self, path: &Path, digest: &Digest) -> bool {
         self.callable.values().any(|callable| callable.digest == *digest && callable.path == path)
@@ -91,14 +114,15 @@ impl Roster {
 
     /// Joins what is known of the files, in their order: the first holder of a name keeps it.
     pub(crate) fn assemble<'a>(
-        folder: &Path,
+        folder: &AgentsFolder,
         files: &BTreeMap<String, FileState>,
         described: &dyn Fn(&Digest) -> Option<&'a Described>,
         settings: &BTreeMap<String, AgentSettings>,
     ) -> Self {
         let mut roster = Self::default();
         for (file_name, state) in files {
-            let assembly = Assembly { file_name, path: folder.join(file_name), state, settings };
+            let path = folder.path().join(file_name);
+            let assembly = Assembly { file_name, path, source: folder.source(), state, settings };
             let shown = state.shown.and_then(|digest| Some((digest, described(&digest)?)));
             match (&state.content, shown) {
                 (Ok(_), Some((digest, Described::Loaded(description)))) if !description.agents.is_empty() => {
@@ -126,6 +150,7 @@ impl Roster {
 struct Assembly<'a> {
     file_name: &'a str,
     path: PathBuf,
+    source: Option<&'a str>,
     state: &'a FileState,
     settings: &'a BTreeMap<String, AgentSettings>,
 }
@@ -186,6 +211,7 @@ impl Assembly<'_> {
                 let callable = Callable {
                     name: name.clone(),
                     file_name: self.file_name.to_owned(),
+                    source: self.source.map(str::to_owned),
                     path: self.path.clone(),
                     language: self.state.language,
                     digest,
@@ -209,15 +235,16 @@ impl Assembly<'_> {
     }
 
     fn is_disabled(&self, name: &str) -> bool {
-        [name, self.file_name]
-            .iter()
-            .any(|key| self.settings.get(*key).is_some_and(|settings| !settings.enabled))
+        let of_source = self.source.map(|source| format!("{source}/{}", self.file_name));
+        let file = of_source.as_deref().unwrap_or(self.file_name);
+        [name, file].iter().any(|key| self.settings.get(*key).is_some_and(|settings| !settings.enabled))
     }
 
     fn listing(&self, name: &str, state: AgentState, reason: Option<Failure>) -> AgentListing {
         AgentListing {
             name: name.to_owned(),
             file: self.file_name.to_owned(),
+            source: self.source.map(str::to_owned),
             language: self.state.language,
             state,
             reason,
@@ -226,6 +253,16 @@ impl Assembly<'_> {
             serving: None,
             digest: self.state.content.as_ref().ok().map(|reading| reading.get().digest),
         }
+    }
+}
+
+fn shadowed(listing: AgentListing, holder: &str) -> AgentListing {
+    let message = format!("{holder} already has an agent {}", listing.name);
+    AgentListing {
+        state: AgentState::Shadowed,
+        reason: Some(Failure::new(Reason::Shadowed, message)),
+        serving: None,
+        ..listing
     }
 }
 

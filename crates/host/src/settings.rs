@@ -14,6 +14,7 @@ use std::{
 pub struct Home {
     root: PathBuf,
     agents: PathBuf,
+    services: PathBuf,
     soul: PathBuf,
 }
 
@@ -22,8 +23,15 @@ impl Home {
     #[must_use]
     pub fn new(root: PathBuf, agents: Option<PathBuf>) -> Self {
         let agents = agents.unwrap_or_else(|| root.join("agents"));
-        let soul = root.join("soul.md");
-        Self { root, agents, soul }
+        let (soul, services) = (root.join("soul.md"), root.join("services"));
+        Self { root, agents, services, soul }
+    }
+
+    /// The same home with its services elsewhere, when `services` says so.
+    #[must_use]
+    pub fn with_services(mut self, services: Option<PathBuf>) -> Self {
+        self.services = services.unwrap_or(self.services);
+        self
     }
 
     /// The same home with its soul file elsewhere.
@@ -43,6 +51,27 @@ impl Home {
     #[must_use]
     pub fn agents(&self) -> &Path {
         &self.agents
+    }
+
+    /// Where service files are dropped.
+    #[must_use]
+    pub fn services(&self) -> &Path {
+        &self.services
+    }
+
+    /// What was brought from connected sources, a folder for each.
+    #[must_use]
+    pub fn sources(&self) -> PathBuf {
+        self.root.join("sources")
+    }
+
+    /// The source a file was brought from.
+    pub(crate) fn source_of(&self, file: &Path) -> Option<String> {
+        let mut below = file.strip_prefix(self.sources()).ok()?.iter();
+        match (below.next(), below.next(), below.next()) {
+            (Some(source), Some(_), None) => source.to_str().map(str::to_owned),
+            _ => None,
+        }
     }
 
     /// What can be made again: environments, runners, descriptions.
@@ -191,5 +220,25 @@ impl Variables {
 impl std::fmt::Debug for Variables {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         to.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Home;
+    use std::path::Path;
+
+    #[test]
+    fn only_files_right_below_a_source_are_of_it() {
+        let home = Home::new("/home/me/.roost".into(), None);
+        let of = |path: &str| home.source_of(Path::new(path));
+        assert_eq!(of("/home/me/.roost/sources/tea-1/a_agent.py").as_deref(), Some("tea-1"));
+        for other in [
+            "/home/me/.roost/sources/a_agent.py",
+            "/home/me/.roost/agents/a_agent.py",
+            "/x/sources/y/a_agent.py",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
     }
 }

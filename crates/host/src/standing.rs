@@ -27,10 +27,13 @@ pub(crate) struct InForce {
 }
 
 impl Standing {
-    /// The standing of a file. Files of the agents folder go by their name, others by their path.
+    /// The standing of a file. Files of the agents and services folders go by their name, those of sources with
+    /// the source before it, others by their path.
     pub(crate) fn new(file: &Path, digest: Digest, asks: Asks, home: &Home) -> Self {
         let app = app_id(file, home);
-        Self { caller: Caller { app, digest, origin: Origin::Local }, asks }
+        // What a source brought is another's work, as what a catalog brings.
+        let origin = if home.source_of(file).is_some() { Origin::Catalog } else { Origin::Local };
+        Self { caller: Caller { app, digest, origin }, asks }
     }
 
     /// Asks the gate about everything the file asks for and everything it was given.
@@ -133,10 +136,11 @@ fn reading_of(right: &Right) -> Option<Right> {
 
 /// Who a file is.
 pub(crate) fn app_id(file: &Path, home: &Home) -> AppId {
-    let in_folder = file.parent() == Some(home.agents());
+    let in_folder = file.parent().is_some_and(|folder| folder == home.agents() || folder == home.services());
     let name = file.file_name().and_then(|name| name.to_str());
-    match (in_folder, name) {
-        (true, Some(name)) => AppId::new(name),
+    match (in_folder, name, home.source_of(file)) {
+        (true, Some(name), _) => AppId::new(name),
+        (false, Some(name), Some(source)) => AppId::new(format!("{source}/{name}")),
         _ => AppId::new(file.display().to_string()),
     }
 }

@@ -36,7 +36,7 @@ pub struct Explanation {
     pub next: String,
 }
 
-/// Explains an agent by name or file, a call by its id, or a reason code.
+/// Explains an agent or a service by name or file, a call by its id, or a reason code.
 pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure> {
     if let Some(reason) = Reason::ALL.iter().find(|reason| reason.code() == subject) {
         return Ok(Explanation {
@@ -56,12 +56,23 @@ pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure>
     let fits = |agent: &&AgentListing| agent.name == subject || agent.file == subject;
     // The one that does not work is the one the question is about.
     let worst = agents.iter().filter(fits).max_by_key(|agent| agent.state != AgentState::Ready);
-    match worst {
-        Some(agent) => Ok(explain_agent(host, agent)),
-        None => {
-            Err(Failure::new(Reason::UnknownAgent, format!("no agent, file or reason is called `{subject}`")))
-        }
+    if let Some(agent) = worst {
+        let next = format!("roost call {}", agent.name);
+        return Ok(explain_listed(host, agent, &host.path_of(agent), next));
     }
+    host.services().await?;
+    let services = host.inner.services.listings();
+    let worst = services.iter().filter(fits).max_by_key(|one| one.state != AgentState::Ready);
+    let unknown =
+        || Failure::new(Reason::UnknownAgent, format!("no agent, file or reason is called `{subject}`"));
+    let service = worst.ok_or_else(unknown)?;
+    let path = host.home().services().join(&service.file);
+    Ok(explain_listed(
+        host,
+        service,
+        &path,
+        format!("see http://127.0.0.1/api/{} of a running host", service.name),
+    ))
 }
 
 /// What went wrong in one call, and the grant that would have let it go on.
@@ -94,8 +105,12 @@ fn explain_call(record: &CallRecord) -> Explanation {
     }
 }
 
-fn explain_agent(host: &Host, agent: &AgentListing) -> Explanation {
-    let path = host.home().agents().join(&agent.file);
+fn explain_listed(
+    host: &Host,
+    agent: &AgentListing,
+    path: &std::path::Path,
+    next_when_it_works: String,
+) -> Explanation {
     let subject = agent.name.clone();
     let Some(failure) = &agent.reason else {
         return Explanation {
@@ -105,7 +120,7 @@ fn explain_agent(host: &Host, agent: &AgentListing) -> Explanation {
             cause: "It is loaded and can be called.".to_owned(),
             place: Some(path.display().to_string()),
             evidence: Vec::new(),
-            next: format!("roost call {}", agent.name),
+            next: next_when_it_works,
         };
     };
     let line = failure.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -119,7 +134,7 @@ fn explain_agent(host: &Host, agent: &AgentListing) -> Explanation {
         reason: Some(failure.reason),
         cause,
         place: Some(format!("{}{line}", path.display())),
-        evidence: last_lines(&host.runtime().log_path(&path)),
+        evidence: last_lines(&host.runtime().log_path(path)),
         next: failure.next_step().to_owned(),
     }
 }

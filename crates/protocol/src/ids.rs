@@ -175,9 +175,40 @@ impl Language {
     }
 }
 
+/// What a file of code is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    /// It has agents.
+    #[default]
+    Agent,
+    /// It answers requests below `/api/`.
+    Service,
+}
+
+impl FileKind {
+    /// True for the ordinary kind, which needs no saying.
+    #[must_use]
+    pub fn is_agent(&self) -> bool {
+        *self == Self::Agent
+    }
+
+    /// The language a file name announces, if it is the name of such a file at all.
+    #[must_use]
+    pub fn language_of(self, file_name: &str) -> Option<Language> {
+        match self {
+            Self::Agent => Language::of_file_name(file_name),
+            Self::Service => {
+                let name = file_name.strip_suffix("_service.py")?;
+                (!name.is_empty()).then_some(Language::Python)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{AgentName, Digest, Language, UserGuid};
+    use super::{AgentName, Digest, FileKind, Language, UserGuid};
     use proptest::prelude::*;
 
     #[test]
@@ -188,6 +219,16 @@ mod tests {
         for bad in ["", "two words", "ünïcode", "a/b", "a.b", &"x".repeat(65)] {
             assert!(AgentName::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_file_name_says_what_the_file_is_for() {
+        assert_eq!(FileKind::Service.language_of("notes_service.py"), Some(Language::Python));
+        for no in ["_service.py", "notes_service.ts", "notes_agent.py", "notes.py", "service.py"] {
+            assert_eq!(FileKind::Service.language_of(no), None, "{no}");
+        }
+        assert_eq!(FileKind::Agent.language_of("notes_service.py"), None);
+        assert_eq!(FileKind::Agent.language_of("notes_agent.py"), Some(Language::Python));
     }
 
     #[test]

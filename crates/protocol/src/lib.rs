@@ -18,9 +18,11 @@ pub use self::{
     dependencies::Dependencies,
     grant::{AppId, Ask, Asks, Evidence, Lasting, Origin, Refusal, RefusedBy},
     host_call::{HostCall, HostCallReply},
-    ids::{AgentName, Digest, InvalidAgentName, InvalidDigest, InvalidUserGuid, Language, UserGuid},
+    ids::{
+        AgentName, Digest, FileKind, InvalidAgentName, InvalidDigest, InvalidUserGuid, Language, UserGuid,
+    },
     limits::Limits,
-    listing::{AgentListing, AgentState, Serving},
+    listing::{AgentListing, AgentState, EndpointListing, Serving},
     perform::{
         CallId, CallOutcome, Enforcement, HostTraffic, Level, ModelUse, NetworkMode, Performed, Receipt,
         WorkerUse,

@@ -11,6 +11,9 @@ pub struct AgentListing {
     pub name: String,
     /// File name in the agents folder.
     pub file: String,
+    /// The connected source the file came from; absent for the home's own agents folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// Its language.
     pub language: Language,
     /// Whether it can be called.
@@ -28,6 +31,35 @@ pub struct AgentListing {
     /// Digest of the file's current content, when it could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+}
+
+/// One line of the list of services.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EndpointListing {
+    /// Its name in `/api/<name>`; the file's stem when nothing better is known.
+    pub name: String,
+    /// File name in the services folder.
+    pub file: String,
+    /// Whether it answers.
+    pub state: AgentState,
+    /// Why it is not `ready`, or why an older version serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Failure>,
+    /// What it is for, from the file's first line.
+    pub description: String,
+    /// Which bytes serve requests; absent when none can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serving: Option<Serving>,
+    /// Digest of the file's current content, when it could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+impl From<AgentListing> for EndpointListing {
+    fn from(listing: AgentListing) -> Self {
+        let AgentListing { name, file, state, reason, description, serving, digest, .. } = listing;
+        Self { name, file, state, reason, description, serving, digest }
+    }
 }
 
 /// Whether an agent can be called.

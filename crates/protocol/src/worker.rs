@@ -3,7 +3,7 @@
 //! The channel carries one question at a time, asked by the host. What an agent asks of the host travels on a
 //! second channel (`host_call`), so that a thread of the agent can never take an answer meant for another.
 
-use crate::{Failure, Limits, NetworkMode};
+use crate::{Failure, FileKind, Limits, NetworkMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -17,6 +17,11 @@ pub const FRAME_BYTES_MAX: usize = 64 << 20;
 pub struct Start {
     /// The agent's file, absolute; `__file__` of the agent.
     pub file: PathBuf,
+    /// What the file is for.
+    #[serde(default, skip_serializing_if = "FileKind::is_agent")]
+    pub kind: FileKind,
+    /// Name of the folders that are the file's own.
+    pub own: String,
     /// The agents folder: the path of the `agents` package.
     pub folder: PathBuf,
     /// Where the agents' own data lives.

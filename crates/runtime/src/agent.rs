@@ -5,7 +5,7 @@
 use crate::{confinement::Confinement, proxy::Verdict};
 use futures::future::BoxFuture;
 use roost_protocol::{
-    AgentDescription, ClassFailure, Dependencies, Digest, Enforcement, Failure, HostCall, HostPort,
+    AgentDescription, ClassFailure, Dependencies, Digest, Enforcement, Failure, FileKind, HostCall, HostPort,
     HostTraffic, Language, Limits, ModelUse, Performed, Refusal, WorkerUse,
 };
 use serde_json::{Map, Value};
@@ -16,6 +16,10 @@ use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, sync::Arc};
 pub struct Program {
     /// The file, absolute.
     pub file: PathBuf,
+    /// What it is for.
+    pub kind: FileKind,
+    /// Name of the folders that are its own.
+    pub own: String,
     /// The agents folder it belongs to.
     pub folder: PathBuf,
     /// Its language.

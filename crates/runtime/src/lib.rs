@@ -7,6 +7,7 @@ mod agent; // what can be asked of an agent
 mod runtime; // the door: settings in, agents out
 mod workers; // the pool
 mod worker; // one running worker
+mod asking; // how many questions wait
 mod attendance; // what a worker hands over, asks, reaches and is refused
 mod languages; // starting a worker in any language
 mod alone; // a file as a program of its own

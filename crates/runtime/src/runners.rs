@@ -14,6 +14,7 @@ macro_rules! embedded {
 }
 
 embedded![
+    "python/endpoint.py",
     "python/loading.py",
     "python/probe_agent.py",
     "python/rehearsal.py",

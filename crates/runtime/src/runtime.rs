@@ -3,6 +3,7 @@
 use crate::{
     agent::{Agent, HostCalls, Program},
     alone,
+    asking::Asking,
     confinement::Layer,
     languages::{Languages, Machine},
     limits,
@@ -13,7 +14,7 @@ use crate::{
     python::{Interpreter, LockedPackage, PythonVersion},
     runners::Runners,
     typescript::{self, Engine},
-    worker::{Asking, Surroundings},
+    worker::Surroundings,
     workers::{PoolSettings, Workers},
 };
 use roost_protocol::{Digest, Enforcement, Failure, NetworkMode};

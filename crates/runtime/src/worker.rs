@@ -2,6 +2,7 @@
 
 use crate::{
     agent::{Call, HostCalls, LoadFailed, Loaded, Program, Usage},
+    asking::Asking,
     attendance::Attendance,
     cgroup::Group,
     connection::HostEnds,
@@ -18,16 +19,7 @@ use roost_protocol::{
     Bounds, Enforcement, Failure, FromWorker, Level, Noticed, PerformFrame, Performed, Reason, Recipe, Start,
     ToWorker, Tried, WorkerUse,
 };
-use std::{
-    io,
-    path::PathBuf,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep_until, timeout},
@@ -86,34 +78,6 @@ pub(crate) struct Surroundings {
     pub(crate) host_calls: Arc<dyn HostCalls>,
     pub(crate) egress: Arc<Egress>,
     pub(crate) asking: Asking,
-}
-
-/// Counts the questions that wait for an answer, over all workers of a host.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Asking(Arc<AtomicUsize>);
-
-/// One of those questions, as long as it lives.
-struct Asked {
-    among: Asking,
-    others: usize,
-}
-
-impl Asking {
-    fn enter(&self) -> Asked {
-        Asked { others: self.0.fetch_add(1, Ordering::Relaxed), among: self.clone() }
-    }
-}
-
-impl Asked {
-    fn is_alone(&self) -> bool {
-        self.others == 0
-    }
-}
-
-impl Drop for Asked {
-    fn drop(&mut self) {
-        self.among.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// A worker that loaded its file. Dropping it ends the process and everything it started.
@@ -180,6 +144,8 @@ impl Worker {
         let source: &[u8] = if started.module.is_some() { &[] } else { &program.source };
         let start = Start {
             file: program.file.clone(),
+            kind: program.kind,
+            own: program.own.clone(),
             folder: program.folder.clone(),
             data: around.data.clone(),
             working_directory: program.working_directory.clone(),

@@ -3,7 +3,7 @@
 
 use futures::future::BoxFuture;
 use roost_protocol::{
-    Dependencies, Digest, Failure, HostCall, HostPort, Language, Level, Limits, NetworkMode, Reason,
+    Dependencies, Digest, Failure, FileKind, HostCall, HostPort, Language, Level, Limits, NetworkMode, Reason,
 };
 use roost_runtime::{
     Afterwards, Agent, Answer, Call, Confinement, Done, HostCalls, PoolSettings, Program, Runtime,
@@ -74,6 +74,8 @@ impl Bench {
     fn file(&self, source: &str) -> Arc<dyn Agent> {
         let file = self.home.path().join("test_agent.py");
         self.runtime.agent(Program {
+            kind: FileKind::Agent,
+            own: "test_agent".to_owned(),
             folder: self.home.path().to_owned(),
             language: Language::Python,
             source: source.as_bytes().into(),

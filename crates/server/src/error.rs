@@ -56,7 +56,8 @@ impl IntoResponse for ErrorAnswer {
     fn into_response(self) -> Response {
         let Self(failure) = self;
         let status = status_of(failure.reason);
-        if status == StatusCode::INTERNAL_SERVER_ERROR {
+        // A service that fails has said so in its own log.
+        if status == StatusCode::INTERNAL_SERVER_ERROR && failure.reason != Reason::ServiceFailed {
             tracing::error!(reason = failure.reason.code(), %failure, "a request failed");
         }
         let reason = failure.reason;
@@ -86,7 +87,11 @@ fn with_reason(mut response: Response, reason: Reason) -> Response {
 
 fn status_of(reason: Reason) -> StatusCode {
     match reason {
-        Reason::UnknownAgent | Reason::UnknownRoute | Reason::UnknownSession => StatusCode::NOT_FOUND,
+        Reason::UnknownAgent
+        | Reason::UnknownRoute
+        | Reason::UnknownSession
+        | Reason::UnknownService
+        | Reason::UnknownSource => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest
         | Reason::BadArguments
@@ -108,13 +113,14 @@ fn status_of(reason: Reason) -> StatusCode {
         Reason::Busy | Reason::SandboxUnavailable | Reason::GrantsUnusable | Reason::AuditUnusable => {
             StatusCode::SERVICE_UNAVAILABLE
         }
-        Reason::Shadowed | Reason::Disabled => StatusCode::CONFLICT,
+        Reason::Shadowed | Reason::Disabled | Reason::AlreadyExists => StatusCode::CONFLICT,
         // What clients of the kernels expect when there is nobody to ask.
         Reason::ModelUnavailable
         | Reason::NotSignedIn
         | Reason::NoCopilotAccess
         | Reason::ModelGarbled
         | Reason::LoginFailed
+        | Reason::ServiceFailed
         | Reason::Internal
         | Reason::HomeUnusable => StatusCode::INTERNAL_SERVER_ERROR,
         // The rest says that an agent or what it needs does not work: the request was right, its target is not.

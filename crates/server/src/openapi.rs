@@ -27,6 +27,7 @@ use utoipa::{
         (name = "chat", description = "The wire"),
         (name = "models", description = "Who answers, and signing in"),
         (name = "agents", description = "Listing, calling, importing and removing agents"),
+        (name = "services", description = "What services of the home answer"),
         (name = "modes", description = "How answers are given"),
         (name = "diagnostics", description = "What happened lately"),
     )
@@ -64,7 +65,9 @@ fn complete(operation: &mut Operation, method: &str, path: &str) {
     let words =
         path.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     // By address, because functions of two files may have one name and an id may stand once only.
-    operation.operation_id = Some(words.fold(method.to_owned(), |id, word| format!("{id}_{word}")));
+    let id = words.fold(method.to_owned(), |id, word| format!("{id}_{word}"));
+    let is_root = path.len() > 1 && path.ends_with('/');
+    operation.operation_id = Some(if is_root { format!("{id}_root") } else { id });
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(response) = response
             && response.description.is_empty()

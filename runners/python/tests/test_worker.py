@@ -1,6 +1,8 @@
-"""What the worker gives an agent: the context, and who is calling."""
+"""What the worker gives an agent: the context, and who is calling; and what it makes of a service."""
 
+import contextlib
 import functools
+import io
 import json
 import sys
 import unittest
@@ -9,7 +11,8 @@ from shim_path import TESTS
 
 sys.path.insert(0, str(TESTS.parent))
 
-import loading  # noqa: E402  (found only with the path above)
+import endpoint  # noqa: E402  (found only with the path above)
+import loading  # noqa: E402
 import worker  # noqa: E402
 from basic_agent import BasicAgent  # noqa: E402
 
@@ -93,6 +96,50 @@ class User(unittest.TestCase):
                 return self.context.user_guid
 
         self.assertEqual(ask(Plain(), "system_context", '{"user_guid": "ada-1"}')["output"], "ada-1")
+
+
+class Service(unittest.TestCase):
+    def load(self, source, file="/services/notes_service.py"):
+        answer, loaded = loading.load({"file": file, "kind": "service"}, source.encode())
+        self.addCleanup(sys.modules.pop, loading.module_name(file), None)
+        return answer, loaded
+
+    def test_a_service_is_described_by_its_name_and_first_line(self):
+        source = '"""Keeps notes.\n\nMore."""\ndef handle(method, path, body):\n    return {}, 200\n'
+        for text, name in ((source, "notes"), (source + "name = 'memo'\n", "memo")):
+            answer, loaded = self.load(text)
+            (description,) = answer["agents"]
+            self.assertEqual((description["name"], description["description"]), (name, "Keeps notes."))
+            self.assertEqual(list(loaded), [name])
+
+    def test_a_file_that_is_no_service_says_what_is_missing(self):
+        for source in ("x = 1", "handle = 3"):
+            answer, loaded = self.load(source)
+            self.assertEqual((answer["reason"], loaded), ("no_agent", {}))
+            self.assertIn("handle(method, path, body)", answer["next"])
+        answer, loaded = self.load("name = 'a/b'\ndef handle(m, p, b): return {}")
+        self.assertEqual((answer["failures"][0]["reason"], loaded), ("invalid_name", {}))
+
+    def test_answers_have_one_form(self):
+        for returned, status, body in (
+            (({"a": 1}, 201), 201, {"json": '{"a": 1}'}),
+            ([1], 200, {"json": "[1]"}),
+            ((b"x", 200, {}), 200, {"base64": "eA=="}),
+            (("\ud800", 200, None), 200, {"text": "?"}),
+        ):
+            answer = json.loads(endpoint.as_answer(returned))
+            self.assertEqual(answer, {"status": status, "headers": [], "body": body})
+        for wrong in (None, (), ({},), ({}, "x"), ({}, 99), ({}, 1 << 40), ({}, True), (b"", 200, {"a b": "c"}), (b"", 200, {"a": "\r\n"})):
+            with self.subTest(str(wrong)), self.assertRaises(endpoint.NoAnswer):
+                endpoint.as_answer(wrong)
+
+    def test_an_error_names_the_line_of_the_file(self):
+        _, loaded = self.load("def handle(method, path, body):\n    raise ValueError('no')\n")
+        arguments = {"method": "GET", "path": "", "body": {}}
+        question = {"op": "perform", "id": 1, "agent": "notes", "arguments": arguments, "context": b"{}"}
+        with contextlib.redirect_stderr(io.StringIO()):
+            answer = json.loads(worker.answer_to(question, loaded, 1 << 20))
+        self.assertEqual((answer["reason"], answer["message"], answer["line"]), ("agent_raised", "no", 2))
 
 
 if __name__ == "__main__":

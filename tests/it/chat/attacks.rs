@@ -53,13 +53,21 @@ fn a_page_from_elsewhere_gets_nothing_whatever_it_asks() {
         for (method, path) in ROUTES {
             let headers = [("Host", own.as_str()), ("Origin", origin), ("Content-Type", "text/plain")];
             let answer = host.send(method, path, &headers, br#"{"user_input": "call Echo {}"}"#);
-            assert_eq!((answer.status, answer.json()["reason"].clone()), (403, json!("foreign_origin")), "{origin} {path}");
+            assert_eq!(
+                (answer.status, answer.json()["reason"].clone()),
+                (403, json!("foreign_origin")),
+                "{origin} {path}"
+            );
         }
     }
     for name in ["evil.example", "evil.example:7071", "localhost.evil.example", "0.0.0.0"] {
         for (method, path) in ROUTES {
             let answer = host.send(method, path, &[("Host", name)], br#"{"user_input": "x"}"#);
-            assert_eq!((answer.status, answer.json()["reason"].clone()), (403, json!("foreign_host")), "{name} {path}");
+            assert_eq!(
+                (answer.status, answer.json()["reason"].clone()),
+                (403, json!("foreign_host")),
+                "{name} {path}"
+            );
         }
     }
     assert!(stage.model.requests().is_empty(), "no model was asked");
@@ -71,11 +79,17 @@ fn a_guid_that_leads_elsewhere_is_refused_and_nothing_is_written() {
     let stage = Stage::new();
     let host = stage.up();
     let before = contents(&stage.home.root());
-    for guid in ["..", "../../x", "a/b", "a\\b", "/etc/passwd", "a\u{0}b", "%2e%2e", &"x".repeat(65), "a b", "ünï"] {
+    for guid in
+        ["..", "../../x", "a/b", "a\\b", "/etc/passwd", "a\u{0}b", "%2e%2e", &"x".repeat(65), "a b", "ünï"]
+    {
         let body = json!({ "user_input": "call Echo {}", "user_guid": guid });
         for path in ["/chat", "/chat/stream", "/api/businessinsightbot_function"] {
             let answer = host.post(path, &body);
-            assert_eq!((answer.status, answer.json()["reason"].clone()), (400, json!("bad_request")), "{guid:?} {path}");
+            assert_eq!(
+                (answer.status, answer.json()["reason"].clone()),
+                (400, json!("bad_request")),
+                "{guid:?} {path}"
+            );
         }
     }
     assert!(stage.model.requests().is_empty());
@@ -89,9 +103,11 @@ fn owner(host_home: &Path) -> String {
 
 /// A session of the owner's, as a completed login leaves it.
 fn sign_in(root: &Path, endpoint: &str) {
-    let session = json!({ "token": "tid=secret-session-token", "endpoint": endpoint, "expires_at": 4_102_444_800_u64 });
+    let session =
+        json!({ "token": "tid=secret-session-token", "endpoint": endpoint, "expires_at": 4_102_444_800_u64 });
     fs::write(root.join(".copilot_session"), session.to_string()).unwrap();
-    fs::write(root.join(".copilot_token"), json!({ "access_token": "ghu_secretsecretsecret" }).to_string()).unwrap();
+    fs::write(root.join(".copilot_token"), json!({ "access_token": "ghu_secretsecretsecret" }).to_string())
+        .unwrap();
 }
 
 #[track_caller]
@@ -131,7 +147,7 @@ fn token_files_are_the_owners_alone() {
     use std::os::unix::fs::PermissionsExt as _;
     let stage = Stage::new();
     let host = stage.up();
-    host.post("/models/set", &json!({ "model": "other" }));
+    assert_eq!(host.post("/models/set", &json!({ "model": "other" })).status, 200);
     for name in ["run/owner.token", "run/host.json", ".brainstem_model"] {
         let mode = fs::metadata(stage.home.root().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");

@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 fn refused(host: &RunningHost, path: &str, body: &[u8]) -> (u16, Value) {
     let answer = host.send("POST", path, &[("Content-Type", "text/plain")], body);
     let json = answer.json();
-    assert!(json["error"].is_string() && json["reason"].is_string() && json["next"].is_string(), "{answer:?}");
+    assert!(
+        json["error"].is_string() && json["reason"].is_string() && json["next"].is_string(),
+        "{answer:?}"
+    );
     (answer.status, json)
 }
 
@@ -28,7 +31,10 @@ fn every_wrong_request_is_named() {
             (b"{\"user_input\": [\"x\"]}", "user_input must be a string"),
             (b"{}", "user_input is required"),
             (b"{\"user_input\": \"  \"}", "user_input is required"),
-            (b"{\"user_input\": \"x\", \"conversation_history\": [1]}", "conversation_history[0] must be an object"),
+            (
+                b"{\"user_input\": \"x\", \"conversation_history\": [1]}",
+                "conversation_history[0] must be an object",
+            ),
             (b"{\"user_input\": \"x\", \"user_guid\": 5}", "user_guid must be a string"),
             (b"{\"user_input\": \"x\", \"user_guid\": \"../../etc\"}", "user_guid is not valid"),
             (b"{\"user_input\": \"x\", \"model\": 5}", "model must be a string"),
@@ -108,7 +114,8 @@ fn calls_that_make_no_sense_are_answered_and_the_turn_goes_on() {
     let answer = say(&host, "call Long {}");
     assert_eq!(answer["agent_logs"].as_str().unwrap().len(), "[Long] ".len() + (10 << 20));
     let requests = stage.model.requests();
-    let heard = requests.last().unwrap()["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    let heard =
+        requests.last().unwrap()["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
     assert!(heard.len() < 300 << 10 && heard.ends_with("bytes are shown]"), "{}", heard.len());
 }
 

@@ -25,9 +25,11 @@ fn the_default_answer_has_every_key_that_some_client_reads() {
 fn slots_are_cut_out_of_the_text_in_any_order() {
     let stage = Stage::new();
     let host = stage.up();
-    let said = "say <main>Read me</main> |||TWIN||| <twin>for the twin</twin> |||VOICE||| <voice>Hear me</voice>";
+    let said =
+        "say <main>Read me</main> |||TWIN||| <twin>for the twin</twin> |||VOICE||| <voice>Hear me</voice>";
     let answer = chat(&host, &json!({ "user_input": said }));
-    let parts = ["response", "assistant_response", "voice_response", "twin_response"].map(|key| answer[key].clone());
+    let parts =
+        ["response", "assistant_response", "voice_response", "twin_response"].map(|key| answer[key].clone());
     assert_eq!(parts, ["Read me", "Read me", "Hear me", "for the twin"]);
     let plain = chat(&host, &json!({ "user_input": "say plain" }));
     assert_eq!((&plain["voice_response"], &plain["twin_response"]), (&json!(""), &json!("")));
@@ -46,8 +48,12 @@ fn identity_and_session_are_echoed_or_made() {
         assert_eq!(answer["session_id"], session);
     }
     for nothing in [json!(null), json!(""), json!(0), json!(false), json!([]), json!({})] {
-        let answer = chat(&host, &json!({ "user_input": "say x", "session_id": nothing, "user_guid": nothing }));
-        assert_eq!((answer["session_id"].as_str().unwrap().len(), &answer["user_guid"]), (36, &json!(DEFAULT_USER_GUID)));
+        let answer =
+            chat(&host, &json!({ "user_input": "say x", "session_id": nothing, "user_guid": nothing }));
+        assert_eq!(
+            (answer["session_id"].as_str().unwrap().len(), &answer["user_guid"]),
+            (36, &json!(DEFAULT_USER_GUID))
+        );
     }
 }
 
@@ -63,7 +69,10 @@ fn the_0_6_kernels_clients_get_their_keys_and_no_others() {
     assert_eq!(quiet["response"], "text |||VOICE||| spoken |||TWIN||| twin");
     assert_eq!(host.post("/voice/toggle", &json!({ "enabled": true })).json()["voice_mode"], true);
     let spoken = in_profile(&host, "grail", &marked).json();
-    assert_eq!((&spoken["response"], &spoken["voice_response"]), (&json!("text"), &json!("spoken |||TWIN||| twin")));
+    assert_eq!(
+        (&spoken["response"], &spoken["voice_response"]),
+        (&json!("text"), &json!("spoken |||TWIN||| twin"))
+    );
 }
 
 #[test]
@@ -79,7 +88,10 @@ fn openrappter_gets_no_second_reply_key_and_its_own_lines() {
     let body = refused.json();
     assert_eq!((&body["schema"], &body["status"]), (&json!("rapp-chat/1.0"), &json!("error")));
     let strict = json!({ "message": "x", "history": [{ "role": "system", "content": "x" }] });
-    assert_eq!(in_profile(&host, "openrappter", &strict).json()["error"], "conversation_history[0].role is invalid");
+    assert_eq!(
+        in_profile(&host, "openrappter", &strict).json()["error"],
+        "conversation_history[0].role is invalid"
+    );
 }
 
 #[test]
@@ -102,13 +114,19 @@ fn the_facade_owns_the_transcript_and_repeats_what_it_answered() {
     assert_eq!((once.body, stage.model.requests().len()), (twice.body, asked));
     for (body, code) in [
         (json!({ "user_input": "x", "session_id": "nobody" }), "unknown_session"),
-        (json!({ "user_input": "x", "session_id": "00000000-0000-4000-8000-000000000000" }), "unknown_session"),
+        (
+            json!({ "user_input": "x", "session_id": "00000000-0000-4000-8000-000000000000" }),
+            "unknown_session",
+        ),
         (json!({ "user_input": 5 }), "invalid_request"),
         (json!([]), "invalid_request"),
         (json!({ "user_input": "x".repeat(1 << 20) }), "request_too_large"),
     ] {
         let refused = in_profile(&host, "rev5", &body);
-        assert_eq!((refused.status, refused.json()), (422, json!({ "error": { "code": code, "step": null } })));
+        assert_eq!(
+            (refused.status, refused.json()),
+            (422, json!({ "error": { "code": code, "step": null } }))
+        );
     }
 }
 
@@ -123,13 +141,22 @@ fn the_azure_lineage_finds_its_route_and_its_keys() {
     let guid = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
     let greeting = post(json!({ "user_input": guid })).json();
     assert_eq!(greeting["user_guid"], guid);
-    let known = post(json!({ "user_input": "say x", "conversation_history": [{ "role": "user", "content": guid }] })).json();
+    let known =
+        post(json!({ "user_input": "say x", "conversation_history": [{ "role": "user", "content": guid }] }))
+            .json();
     assert_eq!(known["user_guid"], guid);
     assert_eq!(post(json!({ "user_input": " " })).status, 400);
-    let triggered = host.post("/api/trigger/copilot-studio", &json!({ "agent": "Echo", "action": "greet", "parameters": { "n": 1 } })).json();
+    let triggered = host
+        .post(
+            "/api/trigger/copilot-studio",
+            &json!({ "agent": "Echo", "action": "greet", "parameters": { "n": 1 } }),
+        )
+        .json();
     let heard: Value = serde_json::from_str(triggered["response"].as_str().unwrap()).unwrap();
     assert_eq!((&triggered["status"], heard), (&json!("success"), json!({ "n": 1, "action": "greet" })));
-    for (body, status) in [(json!({}), 400), (json!({ "agent": "Nobody" }), 404), (json!({ "agent": "Fails" }), 500)] {
+    for (body, status) in
+        [(json!({}), 400), (json!({ "agent": "Nobody" }), 404), (json!({ "agent": "Fails" }), 500)]
+    {
         assert_eq!(host.post("/api/trigger/copilot-studio", &body).status, status, "{body}");
     }
 }

@@ -12,7 +12,8 @@ const TURNS: usize = 100;
 fn sixteen_clients_store_a_hundred_memories_each_and_all_are_kept() {
     let stage = Stage::new();
     for name in ["manage_memory_agent.py", "context_memory_agent.py"] {
-        fs::copy(roost_tests::repository_root().join("agents").join(name), stage.home.agents().join(name)).unwrap();
+        fs::copy(roost_tests::repository_root().join("agents").join(name), stage.home.agents().join(name))
+            .unwrap();
     }
     let host = stage.up();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -43,7 +44,10 @@ fn sixteen_clients_store_a_hundred_memories_each_and_all_are_kept() {
     for (mine, others) in [(&anna, "bert's secret"), (&bert, "anna's secret")] {
         assert!(!mine.contains(others), "{mine}");
     }
-    let recalled = chat(&host, &json!({ "user_input": "call ContextMemory {\"user_guid\": \"anna\"}", "user_guid": "bert" }));
+    let recalled = chat(
+        &host,
+        &json!({ "user_input": "call ContextMemory {\"user_guid\": \"anna\"}", "user_guid": "bert" }),
+    );
     assert!(!recalled["response"].as_str().unwrap().contains("anna's secret"));
 }
 
@@ -76,5 +80,10 @@ fn memory(client: usize, turn: usize) -> String {
 
 fn messages(path: &std::path::Path) -> BTreeSet<String> {
     let stored: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    stored.as_object().unwrap().values().map(|record| record["message"].as_str().unwrap().to_owned()).collect()
+    stored
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|record| record["message"].as_str().unwrap().to_owned())
+        .collect()
 }

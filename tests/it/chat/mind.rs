@@ -39,7 +39,9 @@ fn agents_add_to_the_prompt_and_one_that_fails_is_left_out() {
         let source = python_agent(name, "return ''");
         format!("{source}\n    def system_context(self):\n        {body}\n")
     };
-    stage.home.write("adds_agent.py", with("Adds", "return 'ADDED for ' + str(self.context.get('user_guid'))"));
+    stage
+        .home
+        .write("adds_agent.py", with("Adds", "return 'ADDED for ' + str(self.context.get('user_guid'))"));
     stage.home.write("breaks_agent.py", with("Breaks", "raise ValueError('x')"));
     let host = stage.up();
     let body = json!({ "user_input": "show system", "user_guid": "anna" });
@@ -60,9 +62,9 @@ fn voice_and_twin_are_asked_for_only_when_they_are_on() {
         modes
     };
     assert_eq!(asked_for(&host), (false, false));
-    host.post("/voice/toggle", &json!({ "enabled": true }));
+    assert_eq!(host.post("/voice/toggle", &json!({ "enabled": true })).status, 200);
     assert_eq!(asked_for(&host), (true, false));
-    host.post("/twin/toggle", &json!({}));
+    assert_eq!(host.post("/twin/toggle", &json!({})).status, 200);
     assert_eq!(asked_for(&host), (true, true));
 }
 
@@ -85,15 +87,21 @@ fn another_host_is_an_agent_also_an_old_one() {
     let stage = Stage::new();
     let (one, other) = (Stage::new(), stage.up());
     let address = format!("http://127.0.0.1:{}", other.port());
-    one.home.roost(&["new", "peer", "Neighbour", &address]).text();
+    assert_eq!(one.home.roost(&["new", "peer", "Neighbour", &address]).status, 0);
     let target = format!("network:127.0.0.1:{}", other.port());
-    one.home.roost(&["grant", "neighbour_agent.py", &target]).text();
+    assert_eq!(one.home.roost(&["grant", "neighbour_agent.py", &target]).status, 0);
     let host = one.up();
     let answer = say(&host, "call Neighbour {\"message\": \"call Echo {\\\"n\\\": 1}\"}");
     assert_eq!(answer["response"], "tools said: tools said: {\"n\": 1}");
     let old = roost_tests::WebServer::new();
-    one.home.roost(&["new", "peer", "Old", &format!("http://127.0.0.1:{}", old.port())]).text();
-    one.home.roost(&["grant", "old_agent.py", &format!("network:127.0.0.1:{}", old.port())]).text();
+    assert_eq!(
+        one.home.roost(&["new", "peer", "Old", &format!("http://127.0.0.1:{}", old.port())]).status,
+        0
+    );
+    assert_eq!(
+        one.home.roost(&["grant", "old_agent.py", &format!("network:127.0.0.1:{}", old.port())]).status,
+        0
+    );
     roost_tests::until("the new agent is known", || {
         let answer = say(&host, "call Old {\"message\": \"hello\"}");
         answer["agent_logs"].as_str().unwrap().contains("something that is not JSON")

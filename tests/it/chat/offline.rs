@@ -14,7 +14,9 @@ fn home() -> TestHome {
 fn a_sentence_gets_an_offer_with_forms_and_nothing_runs() {
     let home = home();
     let host = home.up();
-    roost_tests::until("the agents are known", || host.get("/health").json()["agents"].as_array().unwrap().len() == 3);
+    roost_tests::until("the agents are known", || {
+        host.get("/health").json()["agents"].as_array().unwrap().len() == 3
+    });
     let answer = host.post("/chat", &json!({ "user_input": "what is 17 * 23?" })).json();
     let offer = &answer["offer"];
     assert_eq!(offer["choices"][0]["agent"], "Calculator", "{answer}");
@@ -34,7 +36,9 @@ fn an_explicit_call_runs_at_once_in_chat_and_terminal() {
     let line = "/Calculator expression=\"17 * 23\"";
     assert!(home.roost(&["chat", line]).text().contains("391"));
     let host = home.up();
-    roost_tests::until("the agents are known", || host.get("/health").json()["agents"].as_array().unwrap().len() == 3);
+    roost_tests::until("the agents are known", || {
+        host.get("/health").json()["agents"].as_array().unwrap().len() == 3
+    });
     let answer = host.post("/chat", &json!({ "user_input": line })).json();
     assert!(answer["response"].as_str().unwrap().contains("391"), "{answer}");
     assert_eq!(answer["agent_calls"][0]["name"], "Calculator");

@@ -80,7 +80,10 @@ fn the_terminal_shows_the_same_turn() {
     let running = stage.home.roost(&["chat", "--verbose", "say hello there"]);
     assert_eq!(running.text(), "hello there");
     let document = stage.home.json(&["chat", "call Echo {\"n\": 2}"]);
-    assert_eq!((&document["response"], &document["agent_calls"][0]["name"]), (&json!("tools said: {\"n\": 2}"), &json!("Echo")));
+    assert_eq!(
+        (&document["response"], &document["agent_calls"][0]["name"]),
+        (&json!("tools said: {\"n\": 2}"), &json!("Echo"))
+    );
     let continued = stage.home.roost(&["chat", "--continue", "show messages"]);
     assert!(continued.text().contains("call Echo {\\\"n\\\": 2}"), "{continued:?}");
     let failed = stage.home.roost(&["chat", "status 500 broken"]);

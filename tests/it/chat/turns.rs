@@ -48,7 +48,8 @@ fn calls_of_one_message_run_at_the_same_time() {
     let host = stage.up();
     let folder = stage.home.own_folder("meet_agent");
     let path = |name: &str| folder.join(name).display().to_string();
-    let call = |me: &str, other: &str| format!("call Meet {}", json!({ "me": path(me), "other": path(other) }));
+    let call =
+        |me: &str, other: &str| format!("call Meet {}", json!({ "me": path(me), "other": path(other) }));
     let answer = say(&host, &format!("{}\n{}", call("a", "b"), call("b", "a")));
     assert_eq!(answer["agent_logs"], "[Meet] met\n[Meet] met");
 }
@@ -56,7 +57,9 @@ fn calls_of_one_message_run_at_the_same_time() {
 #[test]
 fn a_client_that_leaves_ends_the_turn_the_model_and_the_agents() {
     let stage = Stage::new();
-    stage.home.write("wait_agent.py", python_agent("Wait", "mark = open(kwargs['mark'], 'w')\ntime.sleep(600)"));
+    stage
+        .home
+        .write("wait_agent.py", python_agent("Wait", "mark = open(kwargs['mark'], 'w')\ntime.sleep(600)"));
     let host = stage.up();
     let start = |body: Value| {
         let body = body.to_string();
@@ -79,13 +82,16 @@ fn a_client_that_leaves_ends_the_turn_the_model_and_the_agents() {
 fn an_agent_may_call_the_hosts_own_chat_and_not_without_end() {
     let stage = Stage::new();
     let asks = "import urllib.request\nurl = f\"http://localhost:{kwargs['port']}/chat\"\nbody = json.dumps({'user_input': kwargs['say']}).encode()\ntry:\n    with urllib.request.urlopen(urllib.request.Request(url, data=body)) as answer:\n        return json.loads(answer.read())['response']\nexcept urllib.error.HTTPError as error:\n    return json.loads(error.read())['reason']";
-    let source = format!("# /// script\n# [tool.roost]\n# rights = [\"network:localhost:*\"]\n# ///\n{}", python_agent("Ask", asks));
+    let source = format!(
+        "# /// script\n# [tool.roost]\n# rights = [\"network:localhost:*\"]\n# ///\n{}",
+        python_agent("Ask", asks)
+    );
     stage.home.write("ask_agent.py", source.replace("network:localhost:*", "network:*"));
     let host = stage.up();
     let grant = format!("network:localhost:{}", host.port());
     let source = source.replace("network:localhost:*", &grant);
     stage.home.write("ask_agent.py", source);
-    stage.home.roost(&["grant", "ask_agent.py", &grant]).text();
+    assert_eq!(stage.home.roost(&["grant", "ask_agent.py", &grant]).status, 0);
     let once = json!({ "port": host.port(), "say": "call Echo {\"deep\": 1}" });
     let answer = say(&host, &format!("call Ask {once}"));
     assert_eq!(answer["response"], "tools said: tools said: {\"deep\": 1}");

@@ -1,7 +1,7 @@
 //! Reading one file, whatever stands at its path.
 
 use super::{AGENT_FILE_BYTES_MAX, AgentFile, check_file_name, read_limited};
-use roost_protocol::{Digest, Language, Reason};
+use roost_protocol::{Digest, FileKind, Language, Reason};
 use rustix::fs::{CWD, FileType, Mode};
 use std::{fs, io, path::Path};
 
@@ -13,7 +13,7 @@ fn refused(path: &Path) -> Reason {
 fn a_file_is_read_with_its_digest_language_and_stamp() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("weather_agent.py"), "x = 1\n").unwrap();
-    let file = AgentFile::read_in(folder.path(), "weather_agent.py").unwrap();
+    let file = AgentFile::read_in(folder.path(), FileKind::Agent, "weather_agent.py").unwrap();
     assert_eq!(&*file.bytes, b"x = 1\n");
     assert_eq!(file.digest, Digest::of(b"x = 1\n"));
     assert_eq!(file.language, Language::Python);
@@ -27,7 +27,10 @@ fn a_person_may_name_any_script_but_the_folder_takes_agent_names_only() {
     for (name, language) in [("tool.py", Language::Python), ("tool.ts", Language::TypeScript)] {
         fs::write(folder.path().join(name), "").unwrap();
         assert_eq!(AgentFile::read(&folder.path().join(name)).unwrap().language, language);
-        assert_eq!(AgentFile::read_in(folder.path(), name).unwrap_err().reason, Reason::InvalidFileName);
+        assert_eq!(
+            AgentFile::read_in(folder.path(), FileKind::Agent, name).unwrap_err().reason,
+            Reason::InvalidFileName
+        );
     }
     fs::write(folder.path().join("notes.txt"), "").unwrap();
     assert_eq!(refused(&folder.path().join("notes.txt")), Reason::InvalidFileName);
@@ -54,7 +57,7 @@ fn no_file_name_leads_out_of_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["../x_agent.py", "/etc/x_agent.py", "a/b_agent.py", "..", ""] {
         assert_eq!(
-            AgentFile::read_in(folder.path(), name).unwrap_err().reason,
+            AgentFile::read_in(folder.path(), FileKind::Agent, name).unwrap_err().reason,
             Reason::InvalidFileName,
             "{name}"
         );

@@ -6,7 +6,7 @@ use crate::{
     folder::{AgentsFolder, Content},
 };
 use proptest::prelude::*;
-use roost_protocol::{AgentDescription, ClassFailure, Digest, Failure, Reason};
+use roost_protocol::{AgentDescription, ClassFailure, Digest, Failure, FileKind, Reason};
 use serde_json::json;
 use std::{
     fs,
@@ -41,7 +41,7 @@ impl Home {
 
     fn write(&self, name: &str, text: &str) -> AgentFile {
         fs::write(self.agents().join(name), text).unwrap();
-        AgentFile::read_in(&self.agents(), name).unwrap()
+        AgentFile::read_in(&self.agents(), FileKind::Agent, name).unwrap()
     }
 
     fn source_path(&self, digest: &Digest) -> PathBuf {

@@ -1,8 +1,8 @@
 //! Scanning a folder that holds every kind of bad input, and scanning it again.
 
-use super::{AgentsFolder, Content, ENTRIES_MAX, Found};
+use super::{AgentsFolder, Content, ENTRIES_MAX, Found, Pins};
 use crate::stamp::Seen;
-use roost_protocol::{Failure, Reason};
+use roost_protocol::{Digest, Failure, Reason};
 use rustix::fs::{CWD, FileType, Mode};
 use std::{
     collections::HashMap,
@@ -147,4 +147,48 @@ fn a_folder_beyond_the_limit_is_still_listed() {
         fs::write(folder.path().join(format!("n{index}.txt")), "").unwrap();
     }
     assert!(scan(folder.path()).is_empty());
+}
+
+#[test]
+fn a_folder_of_services_has_no_agents_and_the_other_way_round() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["notes_service.py", "notes_agent.py", "service.py"] {
+        fs::write(folder.path().join(name), "x = 1").unwrap();
+    }
+    let names = |of: &AgentsFolder| -> Vec<String> {
+        of.scan(|_| None).unwrap().into_iter().map(|found| found.file_name).collect()
+    };
+    assert_eq!(names(&AgentsFolder::of_services(folder.path())), ["notes_service.py"]);
+    assert_eq!(names(&AgentsFolder::new(folder.path())), ["notes_agent.py"]);
+    let read = AgentsFolder::of_services(folder.path()).read("notes_agent.py");
+    assert_eq!(read.unwrap_err().reason, Reason::InvalidFileName);
+}
+
+#[test]
+fn of_a_pinned_folder_only_the_pinned_content_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    ["same_agent.py", "changed_agent.py", "extra_agent.py"].iter().for_each(|name| write(name, "x = 1"));
+    let pinned = ["same_agent.py", "changed_agent.py", "gone_agent.py"];
+    let digests = pinned.iter().map(|name| ((*name).to_owned(), Digest::of(b"x = 1"))).collect();
+    write("changed_agent.py", "x = 2");
+    let pinned = AgentsFolder::pinned(folder.path(), Pins { source: "s".to_owned(), digests });
+    let mut seen = Vec::new();
+    for found in pinned.scan(|_| None).unwrap() {
+        let reason = found.content.err().map(|failure| failure.reason);
+        assert_eq!(pinned.read(&found.file_name).err().map(|failure| failure.reason), reason);
+        seen.push((found.file_name, reason));
+    }
+    let refused = |name: &str| (name.to_owned(), Some(Reason::DigestMismatch));
+    let expected = [
+        refused("changed_agent.py"),
+        refused("extra_agent.py"),
+        refused("gone_agent.py"),
+        ("same_agent.py".to_owned(), None),
+    ];
+    assert_eq!(seen, expected);
+    assert!(
+        pinned.may_hold("same_agent.py", Digest::of(b"x = 1"))
+            && !pinned.may_hold("same_agent.py", Digest::of(b""))
+    );
 }

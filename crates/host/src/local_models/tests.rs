@@ -12,7 +12,7 @@ fn a_file_is_taken_over_under_its_name_or_not_at_all() {
     fs::write(&file, b"GGUF and the rest").unwrap();
     let added = models.add(&file, None).unwrap();
     assert_eq!((added.name.as_str(), added.size_bytes), ("tiny", 17));
-    assert_eq!(models.list(), [added.clone()]);
+    assert_eq!(models.list(), [added]);
     assert_eq!(models.add(&file, None).unwrap_err().reason, Reason::AlreadyExists);
     fs::write(&file, b"something else").unwrap();
     assert_eq!(models.add(&file, Some("other")).unwrap_err().reason, Reason::NotAFile);

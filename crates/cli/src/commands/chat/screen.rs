@@ -25,7 +25,13 @@ impl Screen {
     }
 
     pub(super) fn for_conversation(output: Output) -> Self {
-        Self { output, shows_tools: true, colours: io::stderr().is_terminal(), in_line: false, has_words: false }
+        Self {
+            output,
+            shows_tools: true,
+            colours: io::stderr().is_terminal(),
+            in_line: false,
+            has_words: false,
+        }
     }
 
     pub(super) fn words(&mut self, text: &str) {
