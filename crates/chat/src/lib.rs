@@ -8,6 +8,7 @@ mod login; // signing in at GitHub
 mod state_file; // what is kept between runs
 mod tools; // what a model can use
 mod tool_definition; // what a model is told of a tool
+mod tool_list; // tools as they are sent
 mod ranking; // which tools a text is about
 mod shortlist; // the tools that fit into one request
 mod turn; // from a message to an answer
@@ -37,9 +38,10 @@ pub use self::{
     offer::{Choice, FormField, Offer, offer},
     prompt::{Prompt, system_message},
     ranking::{Described, Ranked, Ranking},
-    shortlist::{Priorities, Shortlist, TOOLS_BYTES_MAX, TOOLS_MAX, names_in, shortlist},
+    shortlist::{Priorities, Shortlist, TOOLS_BYTES_MAX, TOOLS_MAX, ToolForms, names_in},
     slots::{Slots, split_slots},
     tool_definition::ToolDefinition,
+    tool_list::ToolList,
     tools::{ToolAnswer, ToolCall, Tools},
     turn::{OnEvent, Turn, TurnEvent, TurnOutcome, run_turn},
     turn_log::{TurnLog, UnknownLine, log_lines},

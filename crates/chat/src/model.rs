@@ -49,6 +49,7 @@ pub use self::{
     wire::{FIRST_BYTE_WAIT, PIECE_WAIT, ProxySettings},
 };
 
+use crate::tool_list::ToolList;
 use futures::future::BoxFuture;
 use roost_protocol::{Failure, ModelUse, Reason};
 use serde_json::{Map, Value};
@@ -60,7 +61,7 @@ pub struct Ask<'a> {
     /// The conversation: one system message, then the rest in order.
     pub messages: &'a [Value],
     /// Functions the model may call; when there are none, neither `tools` nor `tool_choice` is sent.
-    pub tools: &'a [Value],
+    pub tools: &'a ToolList,
     /// The model wanted; the chosen one when absent.
     pub model: Option<&'a str>,
     /// More of the request as the caller wrote it, such as `temperature`.

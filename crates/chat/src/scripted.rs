@@ -44,7 +44,7 @@ impl Model for ScriptedModel {
         Box::pin(async move {
             locked(&self.asked).push(Asked {
                 messages: ask.messages.to_vec(),
-                tools: ask.tools.to_vec(),
+                tools: ask.tools.iter().cloned().collect(),
                 model: ask.model.map(str::to_owned),
             });
             let Some(message) = locked(&self.script).pop_front() else {

@@ -6,10 +6,16 @@
 
 mod forms; // a tool in fewer words
 
-use crate::{ranking::Ranked, tool_definition::ToolDefinition};
-use forms::{Form, bytes};
-use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use crate::{
+    ranking::Ranked,
+    tool_definition::ToolDefinition,
+    tool_list::{ToolList, Written},
+};
+use forms::Form;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// Tools of one request: OpenAI's interface refuses more.
 pub const TOOLS_MAX: usize = 128;
@@ -54,42 +60,97 @@ pub struct Priorities<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shortlist {
     /// In the form of OpenAI's functions, in roster order.
-    pub tools: Vec<Value>,
+    pub tools: ToolList,
     /// How many of the roster are not among them.
     pub left_out: usize,
 }
 
-/// Chooses the tools of one request: at most [`TOOLS_MAX`], below [`TOOLS_BYTES_MAX`] as JSON.
-#[must_use]
-pub fn shortlist(tools: &[ToolDefinition], priorities: Priorities<'_>) -> Shortlist {
-    if let Some(all) = everything(tools) {
-        return Shortlist { tools: all, left_out: 0 };
+/// The tools of one roster in all their forms, written once for all requests.
+#[derive(Debug)]
+pub struct ToolForms {
+    tools: Vec<FormsOfOne>,
+    places: HashMap<String, usize>,
+    /// All of them as they are, when they fit into every request.
+    everything: Option<ToolList>,
+}
+
+#[derive(Debug)]
+struct FormsOfOne {
+    /// By [`Form`]; none where even that form is too large.
+    forms: [Option<Arc<Written>>; 3],
+}
+
+impl ToolForms {
+    /// Writes every form of every tool.
+    #[must_use]
+    pub fn of(tools: &[ToolDefinition]) -> Self {
+        let written = |tool, form: Form| form.of(tool).map(|value| Arc::new(Written::new(value)));
+        let forms = |tool| FormsOfOne { forms: Form::ALL.map(|form| written(tool, form)) };
+        let places = tools.iter().enumerate().rev().map(|(index, tool)| (tool.name.clone(), index)).collect();
+        Self { tools: tools.iter().map(forms).collect(), places, everything: everything(tools) }
     }
-    let (wanted, ranked) = candidates(tools, priorities);
-    let mut choice = Choice::new(tools);
-    for index in &wanted {
-        choice.offer(*index, Form::Brief, BUDGET_BYTES);
+
+    /// True when no request needs a choice.
+    #[must_use]
+    pub fn all_fit(&self) -> bool {
+        self.everything.is_some()
     }
-    for index in ranked.iter().take(FULL_COUNT) {
-        choice.offer(*index, Form::Full, FULL_BYTES);
+
+    /// Chooses the tools of one request: at most [`TOOLS_MAX`], below [`TOOLS_BYTES_MAX`] as JSON.
+    #[must_use]
+    pub fn shortlist(&self, priorities: Priorities<'_>) -> Shortlist {
+        match &self.everything {
+            Some(all) => Shortlist { tools: all.clone(), left_out: 0 },
+            None => self.chosen(priorities),
+        }
     }
-    for index in wanted.iter().chain(ranked.iter().take(COMPACT_COUNT)) {
-        choice.offer(*index, Form::Compact, COMPACT_BYTES);
-    }
-    for index in &ranked {
-        if choice.has_room() {
+
+    fn chosen(&self, priorities: Priorities<'_>) -> Shortlist {
+        let (wanted, ranked) = self.candidates(priorities);
+        let mut choice = Choice::new(&self.tools);
+        for index in &wanted {
             choice.offer(*index, Form::Brief, BUDGET_BYTES);
         }
-    }
-    // What is left over goes to more detail for the best.
-    for form in [Form::Compact, Form::Full] {
-        for index in wanted.iter().chain(&ranked) {
-            if choice.has(*index) && choice.has_room() {
-                choice.offer(*index, form, BUDGET_BYTES);
+        for index in ranked.iter().take(FULL_COUNT) {
+            choice.offer(*index, Form::Full, FULL_BYTES);
+        }
+        for index in wanted.iter().chain(ranked.iter().take(COMPACT_COUNT)) {
+            choice.offer(*index, Form::Compact, COMPACT_BYTES);
+        }
+        for index in &ranked {
+            if choice.has_room() {
+                choice.offer(*index, Form::Brief, BUDGET_BYTES);
             }
         }
+        // What is left over goes to more detail for the best.
+        for form in [Form::Compact, Form::Full] {
+            for index in wanted.iter().chain(&ranked) {
+                if choice.has(*index) && choice.has_room() {
+                    choice.offer(*index, form, BUDGET_BYTES);
+                }
+            }
+        }
+        choice.into_shortlist()
     }
-    choice.into_shortlist()
+
+    /// What must be in, pinned ones first; and the order of all tools, in which those that were not ranked come last.
+    fn candidates(&self, priorities: Priorities<'_>) -> (Vec<usize>, Vec<usize>) {
+        let mut seen = vec![false; self.tools.len()];
+        let mut first_time =
+            |index: &usize| seen.get_mut(*index).is_some_and(|seen| !std::mem::replace(seen, true));
+        let names = priorities.pinned.iter().chain(priorities.used);
+        let wanted = names
+            .filter_map(|name| self.places.get(*name).copied())
+            .filter(|index| first_time(index))
+            .collect();
+
+        let mut seen = vec![false; self.tools.len()];
+        let ranked = priorities.order.iter().map(|entry| entry.index).chain(0..self.tools.len());
+        let ranked = ranked
+            .filter(|index| seen.get_mut(*index).is_some_and(|seen| !std::mem::replace(seen, true)))
+            .collect();
+        (wanted, ranked)
+    }
 }
 
 /// Names of tools that stand in a text as whole words, whatever their case.
@@ -107,57 +168,37 @@ pub fn names_in<'a>(tools: &'a [ToolDefinition], text: &str) -> Vec<&'a str> {
 }
 
 /// The whole roster as it is, when it fits.
-fn everything(tools: &[ToolDefinition]) -> Option<Vec<Value>> {
+fn everything(tools: &[ToolDefinition]) -> Option<ToolList> {
     if tools.len() > TOOLS_MAX {
         return None;
     }
     let mut left = BUDGET_BYTES - 2;
     let mut all = Vec::with_capacity(tools.len());
     for tool in tools {
-        let function = tool.function();
-        left = left.checked_sub(bytes(&function) + 1)?;
-        all.push(function);
+        let function = Written::new(tool.function());
+        left = left.checked_sub(function.text.len() + 1)?;
+        all.push(Arc::new(function));
     }
-    Some(all)
-}
-
-/// What must be in, pinned ones first; and the order of all tools, in which those that were not ranked come last.
-fn candidates(tools: &[ToolDefinition], priorities: Priorities<'_>) -> (Vec<usize>, Vec<usize>) {
-    let places: HashMap<&str, usize> =
-        tools.iter().enumerate().rev().map(|(index, tool)| (tool.name.as_str(), index)).collect();
-    let mut seen = vec![false; tools.len()];
-    let mut first_time =
-        |index: &usize| seen.get_mut(*index).is_some_and(|seen| !std::mem::replace(seen, true));
-    let names = priorities.pinned.iter().chain(priorities.used);
-    let wanted =
-        names.filter_map(|name| places.get(name).copied()).filter(|index| first_time(index)).collect();
-
-    let mut seen = vec![false; tools.len()];
-    let ranked = priorities.order.iter().map(|entry| entry.index).chain(0..tools.len());
-    let ranked = ranked
-        .filter(|index| seen.get_mut(*index).is_some_and(|seen| !std::mem::replace(seen, true)))
-        .collect();
-    (wanted, ranked)
+    Some(ToolList::of(all))
 }
 
 /// What has been chosen so far, and what it costs.
 struct Choice<'a> {
-    tools: &'a [ToolDefinition],
+    tools: &'a [FormsOfOne],
     /// For every tool the form chosen, if any, with its size.
-    chosen: Vec<Option<Chosen>>,
+    chosen: Vec<Option<Chosen<'a>>>,
     count: usize,
     /// Brackets, commas and functions.
     bytes: usize,
 }
 
-struct Chosen {
+struct Chosen<'a> {
     form: Form,
-    function: Value,
-    bytes: usize,
+    written: &'a Arc<Written>,
 }
 
 impl<'a> Choice<'a> {
-    fn new(tools: &'a [ToolDefinition]) -> Self {
+    fn new(tools: &'a [FormsOfOne]) -> Self {
         Self { tools, chosen: tools.iter().map(|_| None).collect(), count: 0, bytes: 2 }
     }
 
@@ -165,19 +206,19 @@ impl<'a> Choice<'a> {
     fn offer(&mut self, index: usize, form: Form, bytes_max: usize) {
         let before = match &self.chosen[index] {
             Some(chosen) if chosen.form >= form => return,
-            Some(chosen) => chosen.bytes,
+            Some(chosen) => chosen.written.text.len() + 1,
             None if self.count == TOOLS_MAX => return,
             None => 0,
         };
-        let Some(function) = form.of(&self.tools[index]) else { return };
+        let Some(written) = &self.tools[index].forms[form as usize] else { return };
         // One more for the comma.
-        let needed = bytes(&function) + 1;
+        let needed = written.text.len() + 1;
         if self.bytes - before + needed > bytes_max {
             return;
         }
         self.bytes = self.bytes - before + needed;
         self.count += usize::from(before == 0);
-        self.chosen[index] = Some(Chosen { form, function, bytes: needed });
+        self.chosen[index] = Some(Chosen { form, written });
     }
 
     fn has(&self, index: usize) -> bool {
@@ -190,8 +231,8 @@ impl<'a> Choice<'a> {
 
     fn into_shortlist(self) -> Shortlist {
         let left_out = self.tools.len() - self.count;
-        let tools = self.chosen.into_iter().flatten().map(|chosen| chosen.function).collect();
-        Shortlist { tools, left_out }
+        let tools = self.chosen.into_iter().flatten().map(|chosen| Arc::clone(chosen.written)).collect();
+        Shortlist { tools: ToolList::of(tools), left_out }
     }
 }
 

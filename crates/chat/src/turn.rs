@@ -5,6 +5,7 @@
 use crate::{
     model::{Ask, Model, ModelFailure, OnPiece, Reply},
     slots::MainPart,
+    tool_list::ToolList,
     tools::{ToolAnswer, ToolCall, Tools},
     turn_log::TurnLog,
 };
@@ -36,7 +37,7 @@ pub struct Turn<'a> {
     /// What it may use.
     pub tools: &'a dyn Tools,
     /// Those tools as the model sees them.
-    pub definitions: &'a [Value],
+    pub definitions: &'a ToolList,
     /// The conversation, the new message last.
     pub messages: Vec<Value>,
     /// The model wanted; the chosen one when absent.
@@ -92,7 +93,7 @@ pub async fn run_turn(turn: Turn<'_>, on_event: Option<OnEvent<'_>>) -> Result<T
         }
         running.run_calls(&reply).await;
     }
-    let reply = running.ask(&[]).await?;
+    let reply = running.ask(&ToolList::none()).await?;
     Ok(running.finish(reply, requested_model, before))
 }
 
@@ -106,7 +107,7 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    async fn ask(&mut self, definitions: &[Value]) -> Result<Reply, ModelFailure> {
+    async fn ask(&mut self, definitions: &ToolList) -> Result<Reply, ModelFailure> {
         let ask = Ask {
             messages: &self.turn.messages,
             tools: definitions,

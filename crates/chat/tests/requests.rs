@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its data has nothing to say")]
 
-use roost_chat::{Priorities, Ranking, TOOLS_BYTES_MAX, TOOLS_MAX, ToolDefinition, offer, shortlist};
+use roost_chat::{Priorities, Ranking, TOOLS_BYTES_MAX, TOOLS_MAX, ToolDefinition, ToolForms, offer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn tally(requests: impl Iterator<Item = Request>) -> Tally {
     for Request { request, agent, .. } in requests {
         let order = ranking.rank(&[(&request, 1.0)]);
         let place = order.iter().position(|entry| roster[entry.index].name == agent).unwrap();
-        let list = shortlist(&roster, Priorities { order: &order, ..Priorities::default() });
+        let list = ToolForms::of(&roster).shortlist(Priorities { order: &order, ..Priorities::default() });
         tally.requests += 1;
         tally.first += usize::from(place == 0);
         tally.first_three += usize::from(place < 3);
@@ -110,12 +110,11 @@ fn requests_nobody_tuned_for_find_their_agent_less_often() {
 fn every_shortlist_is_within_both_limits_and_counts_what_it_leaves_out() {
     let roster = roster();
     assert_eq!(roster.len(), 350);
+    let forms = ToolForms::of(&roster);
     let ranking = Ranking::new(roster.iter().map(ToolDefinition::described));
     for Request { request, .. } in requests() {
-        let list = shortlist(
-            &roster,
-            Priorities { order: &ranking.rank(&[(&request, 1.0)]), ..Priorities::default() },
-        );
+        let order = ranking.rank(&[(&request, 1.0)]);
+        let list = forms.shortlist(Priorities { order: &order, ..Priorities::default() });
         let size = serde_json::to_vec(&list.tools).unwrap().len();
         assert!(size < TOOLS_BYTES_MAX && list.tools.len() <= TOOLS_MAX, "{request}");
         assert_eq!(list.left_out + list.tools.len(), roster.len());
@@ -130,7 +129,8 @@ fn pinned_agents_are_on_every_shortlist() {
     let order = ranking.rank(&[("will it rain", 1.0)]);
     let pinned: Vec<&str> =
         order.iter().rev().take(40).map(|entry| roster[entry.index].name.as_str()).collect();
-    let list = shortlist(&roster, Priorities { order: &order, pinned: &pinned, used: &["TodoBoard"] });
+    let list =
+        ToolForms::of(&roster).shortlist(Priorities { order: &order, pinned: &pinned, used: &["TodoBoard"] });
     let has = |name: &str| list.tools.iter().any(|tool| tool["function"]["name"] == json!(name));
     assert!(pinned.iter().all(|name| has(name)) && has("TodoBoard") && has("WeatherAgent"));
 }

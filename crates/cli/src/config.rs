@@ -134,13 +134,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
             Ok((key, AgentSettings { enabled: one.enabled, environment, limits }))
         })
         .collect::<Result<_, Failure>>()?;
-    let pool = PoolSettings::default();
-    let pool = PoolSettings {
-        workers_per_agent: settings.workers.per_agent.unwrap_or(pool.workers_per_agent).max(1),
-        workers: settings.workers.total.unwrap_or(pool.workers).max(1),
-        idle: settings.workers.idle_seconds.map_or(pool.idle, Duration::from_secs),
-        ..pool
-    };
+    let pool = pool(&settings.workers);
     let port =
         get("PORT").and_then(|port| port.trim().parse().ok()).or(settings.port).unwrap_or(DEFAULT_PORT);
     let surface = Surface {
@@ -182,6 +176,16 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         pinned_agents: settings.chat.pinned,
     };
     Ok(Config { host, port, neighbours, listeners, person })
+}
+
+fn pool(written: &WorkerSettings) -> PoolSettings {
+    let usual = PoolSettings::default();
+    PoolSettings {
+        workers_per_agent: written.per_agent.unwrap_or(usual.workers_per_agent).max(1),
+        workers: written.total.unwrap_or(usual.workers).max(1),
+        idle: written.idle_seconds.map_or(usual.idle, Duration::from_secs),
+        ..usual
+    }
 }
 
 fn listener(written: &Listener) -> Result<(u16, Profile), Failure> {

@@ -8,7 +8,7 @@ use crate::{
     standing::Standing,
 };
 use futures::future::BoxFuture;
-use roost_chat::{Ask, Model};
+use roost_chat::{Ask, Model, ToolList};
 use roost_protocol::{Digest, Failure, Host, HostCall, HostPort, Reason, Right};
 use roost_runtime::{Answer, HostCalls, Program, Verdict};
 use serde_json::{Map, Value, json};
@@ -136,7 +136,7 @@ async fn complete(model: &dyn Model, params: Value) -> Result<Answer, Failure> {
     if messages.is_empty() || messages.len() > MESSAGES_MAX || !messages.iter().all(Value::is_object) {
         return Err(wrong("`messages` must be a list of messages"));
     }
-    let tools = list(&mut options, "tools")?;
+    let tools = ToolList::from(list(&mut options, "tools")?);
     let wanted = match options.remove("model") {
         Some(Value::String(wanted)) => Some(wanted),
         None | Some(Value::Null) => None,

@@ -13,7 +13,8 @@ use crate::{
 use futures::future::{BoxFuture, join_all};
 use roost_chat::{
     Explicit, ExplicitProblem, History, ModelFailure, Offer, OnEvent, Prompt, StandingState, ToolAnswer,
-    ToolCall, Tools, Turn, TurnEvent, TurnLog, TurnOutcome, offer, parse_explicit, run_turn, system_message,
+    ToolCall, ToolList, Tools, Turn, TurnEvent, TurnLog, TurnOutcome, offer, parse_explicit, run_turn,
+    system_message,
 };
 use roost_protocol::{CallOutcome, Failure, ModelUse, Reason, UserGuid};
 use serde_json::{Map, Value, json};
@@ -227,14 +228,13 @@ impl Inner {
         })
     }
 
-    fn system_message(&self, toolbox: &Toolbox, offered: &[Value], contributions: &[String]) -> String {
-        let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
-        let agents: Vec<(String, String)> = offered
+    fn system_message(&self, toolbox: &Toolbox, offered: &ToolList, contributions: &[String]) -> String {
+        let text = |value| Value::as_str(value).unwrap_or_default();
+        let agents: Vec<(&str, &str)> = offered
             .iter()
-            .map(|tool| (text(&tool["function"]["name"]), text(&tool["function"]["description"])))
+            .map(|tool| &tool["function"])
+            .map(|function| (text(&function["name"]), text(&function["description"])))
             .collect();
-        let agents: Vec<(&str, &str)> =
-            agents.iter().map(|(name, description)| (name.as_str(), description.as_str())).collect();
         let quarantined: Vec<&str> = toolbox.quarantined.iter().map(String::as_str).collect();
         system_message(&Prompt {
             soul: &self.soul.text(),

@@ -1,7 +1,7 @@
 //! The agents as tools of a model: definitions, relevance and contributions, made once for each state of the roster.
 
 use crate::roster::{Callable, Roster};
-use roost_chat::{Priorities, Ranking, Shortlist, ToolDefinition, names_in, shortlist};
+use roost_chat::{Priorities, Ranking, Shortlist, ToolDefinition, ToolForms, names_in};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,8 +14,7 @@ pub(crate) struct Toolbox {
     pub(crate) contributors: Vec<Callable>,
     /// Files that did not become agents.
     pub(crate) quarantined: Vec<String>,
-    /// All of them, when they fit into every request.
-    all: Option<Arc<Shortlist>>,
+    forms: ToolForms,
 }
 
 /// What was said before counts less than what is said now.
@@ -49,9 +48,8 @@ impl Toolbox {
             .map(|listing| listing.file.clone())
             .collect();
         quarantined.dedup();
-        let all = shortlist(&definitions, Priorities::default());
-        let all = (all.left_out == 0).then(|| Arc::new(all));
-        Self { definitions, ranking, contributors, quarantined, roster, all }
+        let forms = ToolForms::of(&definitions);
+        Self { definitions, ranking, contributors, quarantined, roster, forms }
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -59,10 +57,10 @@ impl Toolbox {
     }
 
     /// The tools for one turn: all of them, or those that fit this conversation best.
-    pub(crate) fn for_turn(&self, input: &str, history: &[Value], pinned: &[String]) -> Arc<Shortlist> {
+    pub(crate) fn for_turn(&self, input: &str, history: &[Value], pinned: &[String]) -> Shortlist {
         // All that fit are sent, whatever they are about.
-        if let Some(all) = &self.all {
-            return all.clone();
+        if self.forms.all_fit() {
+            return self.forms.shortlist(Priorities::default());
         }
         let mut texts: Vec<(&str, f32)> = vec![(input, 1.0)];
         texts.extend(recent_words(history).into_iter().map(|text| (text, EARLIER_WEIGHT)));
@@ -71,8 +69,7 @@ impl Toolbox {
         let mut used: Vec<&str> = called.iter().map(String::as_str).collect();
         used.extend(names_in(&self.definitions, input));
         let pinned: Vec<&str> = pinned.iter().map(String::as_str).collect();
-        let chosen = shortlist(&self.definitions, Priorities { order: &order, pinned: &pinned, used: &used });
-        Arc::new(chosen)
+        self.forms.shortlist(Priorities { order: &order, pinned: &pinned, used: &used })
     }
 }
 

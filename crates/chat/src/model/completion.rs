@@ -7,7 +7,9 @@ use super::events::{Event, EventReader};
 use super::failed::Trouble;
 use super::wire::{Answer, Target, Wire};
 use super::{Ask, ModelFailure, OnPiece};
+use crate::tool_list::ToolList;
 use roost_protocol::ModelUse;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// What the host itself decides; a caller's options cannot change it.
@@ -44,14 +46,14 @@ pub(super) async fn complete(
     completed.map_err(|trouble| trouble.of(model, target.secrets()))
 }
 
-async fn at_once(wire: &Wire, target: &Target, body: &Value) -> Result<Completion, Trouble> {
+async fn at_once(wire: &Wire, target: &Target, body: &Body<'_>) -> Result<Completion, Trouble> {
     whole(&wire.post_json(target, body).await?.json().await?)
 }
 
 async fn in_pieces(
     wire: &Wire,
     target: &Target,
-    body: &Value,
+    body: &Body<'_>,
     on_piece: OnPiece<'_>,
 ) -> Result<Completion, Trouble> {
     let answer = wire.post_json(&target.clone().accepting("text/event-stream"), body).await?;
@@ -70,31 +72,37 @@ pub(super) fn announce(completion: &Completion, on_piece: OnPiece<'_>) {
     }
 }
 
-fn request(model: &str, ask: Ask<'_>, stream: bool, quirks: Quirks) -> Value {
-    let mut body = Map::new();
-    body.insert("model".into(), model.into());
-    body.insert("messages".into(), ask.messages.into());
-    if !ask.tools.is_empty() {
-        body.insert("tools".into(), ask.tools.into());
-        // These models refuse the key.
-        if !model.contains("o1") {
-            body.insert("tool_choice".into(), "auto".into());
-        }
+/// A request that borrows what may be long.
+#[derive(Debug, Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: &'a [Value],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a ToolList>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+fn request<'a>(model: &'a str, ask: Ask<'a>, stream: bool, quirks: Quirks) -> Body<'a> {
+    let mut rest = Map::new();
+    // These models refuse the key.
+    if !ask.tools.is_empty() && !model.contains("o1") {
+        rest.insert("tool_choice".into(), "auto".into());
     }
     for (key, value) in ask.options.into_iter().flatten() {
         let needs_tools = key == "tool_choice" || key == "parallel_tool_calls";
         let has_place = !needs_tools || !ask.tools.is_empty();
         if has_place && !OWN_KEYS.contains(&key.as_str()) {
-            body.insert(key.clone(), value.clone());
+            rest.insert(key.clone(), value.clone());
         }
     }
     if stream {
-        body.insert("stream".into(), true.into());
+        rest.insert("stream".into(), true.into());
         if quirks.counts_streams {
-            body.insert("stream_options".into(), json!({"include_usage": true}));
+            rest.insert("stream_options".into(), json!({"include_usage": true}));
         }
     }
-    Value::Object(body)
+    Body { model, messages: ask.messages, tools: (!ask.tools.is_empty()).then_some(ask.tools), rest }
 }
 
 /// The reply in a whole body: all choices as one message.
@@ -198,13 +206,14 @@ pub(super) fn too_long() -> Trouble {
 #[cfg(test)]
 mod tests {
     use super::{Quirks, request, whole};
-    use crate::model::Ask;
+    use crate::{model::Ask, tool_list::ToolList};
     use serde_json::{Value, json};
 
     fn asked(model: &str, tools: &[Value], options: &Value) -> Value {
         let messages = [json!({"role": "user", "content": "hi", "name": "kept"})];
-        let ask = Ask { messages: &messages, tools, model: None, options: options.as_object() };
-        request(model, ask, false, Quirks { counts_streams: true })
+        let tools = ToolList::from(tools.to_vec());
+        let ask = Ask { messages: &messages, tools: &tools, model: None, options: options.as_object() };
+        serde_json::to_value(request(model, ask, false, Quirks { counts_streams: true })).unwrap()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::trust;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Method, NoProxy, Proxy, RequestBuilder, Response, redirect::Policy};
 use rustls::ClientConfig;
+use serde::Serialize;
 use serde_json::Value;
 use std::error::Error as _;
 use std::fmt;
@@ -94,9 +95,11 @@ impl Wire {
         self.send(request).await
     }
 
-    pub(crate) async fn post_json(&self, target: &Target, body: &Value) -> Result<Answer, Trouble> {
+    pub(crate) async fn post_json(&self, target: &Target, body: &impl Serialize) -> Result<Answer, Trouble> {
         let request = self.request(Method::POST, target).await?;
-        self.send(request.header(CONTENT_TYPE, "application/json").body(body.to_string())).await
+        let body = serde_json::to_string(body)
+            .map_err(|error| Trouble::garbled("was not asked", error.to_string()))?;
+        self.send(request.header(CONTENT_TYPE, "application/json").body(body)).await
     }
 
     pub(crate) async fn post_form(&self, target: &Target, form: &[(&str, &str)]) -> Result<Answer, Trouble> {

@@ -40,6 +40,9 @@ const DEPTH_MAX: usize = 4;
 const FORM_BYTES_MAX: usize = 4096;
 
 impl Form {
+    /// All forms, in their order.
+    pub(super) const ALL: [Self; 3] = [Self::Brief, Self::Compact, Self::Full];
+
     /// The tool in this form; nothing when it is too large even so.
     pub(super) fn of(self, tool: &ToolDefinition) -> Option<Value> {
         let function = match self {

@@ -1,6 +1,6 @@
 //! What a shortlist promises, on rosters of every size and on tools of every shape.
 
-use super::{Priorities, Shortlist, TOOLS_BYTES_MAX, TOOLS_MAX, names_in, shortlist};
+use super::{Priorities, Shortlist, TOOLS_BYTES_MAX, TOOLS_MAX, ToolForms, names_in};
 use crate::{ranking::Ranked, tool_definition::ToolDefinition};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -35,20 +35,22 @@ fn size(list: &Shortlist) -> usize {
 #[test]
 fn a_small_roster_is_sent_as_it_is() {
     let tools: Vec<ToolDefinition> = (0..10).map(|place| talkative(place, 3)).collect();
-    let list = shortlist(&tools, Priorities { order: &ranked((0..10).rev()), ..Priorities::default() });
-    assert_eq!(list.tools, tools.iter().map(ToolDefinition::function).collect::<Vec<_>>());
+    let list = ToolForms::of(&tools)
+        .shortlist(Priorities { order: &ranked((0..10).rev()), ..Priorities::default() });
+    assert_eq!(list.tools, tools.iter().map(ToolDefinition::function).collect::<Vec<_>>().into());
     assert_eq!(list.left_out, 0);
 }
 
 #[test]
 fn a_large_roster_is_cut_at_the_end_of_the_ranking_and_stays_in_roster_order() {
     let tools: Vec<ToolDefinition> = (0..350).map(|place| talkative(place, 5)).collect();
-    let list = shortlist(&tools, Priorities { order: &ranked((0..350).rev()), ..Priorities::default() });
+    let list = ToolForms::of(&tools)
+        .shortlist(Priorities { order: &ranked((0..350).rev()), ..Priorities::default() });
     assert!(size(&list) < TOOLS_BYTES_MAX && list.tools.len() > 60, "{} {}", size(&list), list.tools.len());
     let expect: Vec<String> = (350 - list.tools.len()..350).map(|place| format!("Tool{place}")).collect();
     assert_eq!(names(&list), expect);
-    assert_eq!(list.tools.last(), Some(&tools[349].function()), "the best is complete");
-    let brief = &list.tools[0]["function"];
+    assert_eq!(list.tools.iter().last(), Some(&tools[349].function()), "the best is complete");
+    let brief = &list.tools.iter().next().unwrap()["function"];
     assert_eq!(brief["description"], "Does one thing.");
     assert_eq!(brief["parameters"]["required"], json!(["argument_0"]));
     assert_eq!(brief["parameters"]["properties"]["argument_0"], json!({"type": "string"}));
@@ -58,7 +60,7 @@ fn a_large_roster_is_cut_at_the_end_of_the_ranking_and_stays_in_roster_order() {
 fn many_small_tools_stop_at_the_count() {
     let tools: Vec<ToolDefinition> =
         (0..300).map(|place| tool(format!("T{place}"), String::new(), json!({}))).collect();
-    let list = shortlist(&tools, Priorities::default());
+    let list = ToolForms::of(&tools).shortlist(Priorities::default());
     assert_eq!((list.tools.len(), list.left_out), (TOOLS_MAX, 300 - TOOLS_MAX));
 }
 
@@ -68,7 +70,7 @@ fn pinned_and_used_tools_are_in_however_badly_they_rank() {
     let order = ranked(0..350);
     let priorities =
         Priorities { order: &order, pinned: &["Tool349", "gone"], used: &["Tool348", "Tool349"] };
-    let list = shortlist(&tools, priorities);
+    let list = ToolForms::of(&tools).shortlist(priorities);
     assert_eq!(names(&list)[list.tools.len() - 2..], ["Tool348", "Tool349"]);
 }
 
@@ -87,7 +89,7 @@ fn a_pathological_tool_is_compacted_or_left_out_and_counted() {
         tool("Wide", "Wide.".into(), json!({"type": "object", "properties": many, "required": all_required})),
         tool("Plain", "Plain.".into(), json!({"type": "object", "properties": {}})),
     ];
-    let list = shortlist(&tools, Priorities::default());
+    let list = ToolForms::of(&tools).shortlist(Priorities::default());
     assert_eq!((names(&list), list.left_out), (vec!["Long", "Plain"], 1));
     assert!(size(&list) < 1000);
 }
@@ -98,8 +100,8 @@ fn a_long_list_of_choices_is_mentioned_and_not_cut() {
     let mut tools: Vec<ToolDefinition> = (0..200).map(|place| talkative(place, 8)).collect();
     let schema = json!({"type": "object", "properties": {"c": {"type": "string", "enum": choices, "description": "z".repeat(5000)}}});
     tools[0].parameters = schema;
-    let list = shortlist(&tools, Priorities::default());
-    let kept = &list.tools[0]["function"]["parameters"]["properties"]["c"];
+    let list = ToolForms::of(&tools).shortlist(Priorities::default());
+    let kept = &list.tools.iter().next().unwrap()["function"]["parameters"]["properties"]["c"];
     assert_eq!(kept["type"], "string");
     assert!(
         kept.get("enum").is_none() && kept["description"].as_str().unwrap().starts_with("one of choice0, "),
@@ -160,14 +162,14 @@ proptest! {
             .map(|(place, (schema, description))| tool(format!("Tool{place}"), description, schema)).collect();
         let pinned: Vec<&str> = pinned.iter().filter_map(|place| tools.get(*place)).map(|tool| tool.name.as_str()).collect();
         let order = ranked(order.into_iter());
-        let list = shortlist(&tools, Priorities { order: &order, pinned: &pinned, used: &[] });
+        let list = ToolForms::of(&tools).shortlist(Priorities { order: &order, pinned: &pinned, used: &[] });
         prop_assert!(size(&list) < TOOLS_BYTES_MAX && list.tools.len() <= TOOLS_MAX);
         prop_assert_eq!(list.left_out + list.tools.len(), tools.len());
         let names = names(&list);
         prop_assert!(pinned.iter().all(|name| names.contains(name)));
         let places: Vec<usize> = names.iter().map(|name| name[4..].parse().unwrap()).collect();
         prop_assert!(places.is_sorted());
-        for (place, sent) in places.iter().zip(&list.tools) {
+        for (place, sent) in places.iter().zip(list.tools.iter()) {
             assert_is_schema(&sent["function"]["parameters"], &tools[*place]);
         }
     }

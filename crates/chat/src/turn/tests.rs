@@ -2,7 +2,8 @@
 
 use super::{APOLOGY, ROUNDS_MAX, Turn, TurnEvent, TurnOutcome, run_turn};
 use crate::{
-    ModelFailure, ModelProblem, ToolAnswer, ToolCall, Tools, UnknownLine, log_lines, scripted::ScriptedModel,
+    ModelFailure, ModelProblem, ToolAnswer, ToolCall, ToolList, Tools, UnknownLine, log_lines,
+    scripted::ScriptedModel,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -61,7 +62,7 @@ fn says(text: &str) -> Value {
 async fn run(script: Vec<Value>) -> (Result<TurnOutcome, ModelFailure>, ScriptedModel, Fakes) {
     let model = ScriptedModel::new(script);
     let tools = Fakes::default();
-    let definitions = [json!({ "type": "function", "function": { "name": "Echo" } })];
+    let definitions = ToolList::from(vec![json!({ "type": "function", "function": { "name": "Echo" } })]);
     let messages =
         vec![json!({ "role": "system", "content": "s" }), json!({ "role": "user", "content": "u" })];
     let turn = Turn { model: &model, tools: &tools, definitions: &definitions, messages, wanted_model: None };
@@ -209,7 +210,13 @@ async fn a_watched_turn_tells_its_main_part_and_its_tools() {
         events.lock().unwrap().push(text);
     };
     let messages = vec![json!({ "role": "user", "content": "u" })];
-    let turn = Turn { model: &model, tools: &tools, definitions: &[], messages, wanted_model: Some("m") };
+    let turn = Turn {
+        model: &model,
+        tools: &tools,
+        definitions: &ToolList::none(),
+        messages,
+        wanted_model: Some("m"),
+    };
     let outcome = run_turn(turn, Some(&on_event)).await.unwrap();
     assert_eq!(outcome.text, "Hello there |||VOICE||| spoken");
     let events = events.into_inner().unwrap();

@@ -3,7 +3,7 @@
 use crate::server::Server;
 use roost_chat::{
     Ask, GitHubSettings, Model as _, ModelFailure, ModelSettings, Models, OpenAiSettings, Reply, Secret,
-    StartLocal,
+    StartLocal, ToolList,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -95,7 +95,9 @@ pub(crate) async fn ask_for(models: &Models, model: Option<&str>) -> Result<Repl
 }
 
 pub(crate) async fn ask_without_tools(models: &Models) -> Result<Reply, ModelFailure> {
-    models.reply(Ask { messages: &question().0, tools: &[], model: None, options: None }, None).await
+    models
+        .reply(Ask { messages: &question().0, tools: &ToolList::none(), model: None, options: None }, None)
+        .await
 }
 
 /// The same as a stream, with the pieces that were heard.
@@ -114,7 +116,7 @@ pub(crate) fn calls(reply: &Reply) -> Value {
     reply.calls().iter().map(brief).collect()
 }
 
-fn question() -> (Vec<Value>, Vec<Value>) {
+fn question() -> (Vec<Value>, ToolList) {
     let messages = vec![
         json!({"role": "system", "content": "Be brief."}),
         json!({"role": "user", "content": "What is the weather in Bern?"}),
@@ -122,5 +124,5 @@ fn question() -> (Vec<Value>, Vec<Value>) {
     let parameters =
         json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     let function = json!({"name": "Weather", "description": "Tells the weather.", "parameters": parameters});
-    (messages, vec![json!({"type": "function", "function": function})])
+    (messages, vec![json!({"type": "function", "function": function})].into())
 }

@@ -5,6 +5,7 @@
 use crate::{Table, file_name, milliseconds, name, percentile, program, source, status_kb, write_agents};
 use anyhow::{Context as _, Result};
 use roost_tests::{KeepAlive, ModelServer};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -171,7 +172,10 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        self.process.kill().ok();
+        // Asked rather than killed: what it knows of the agents is saved.
+        if let Some(pid) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw) {
+            kill_process(pid, Signal::TERM).ok();
+        }
         self.process.wait().ok();
     }
 }

@@ -171,10 +171,12 @@ fn tool_choice(given: &Value) -> Value {
 mod tests {
     use super::request;
     use crate::model::Ask;
+    use crate::tool_list::ToolList;
     use serde_json::{Value, json};
 
     fn asked(messages: &[Value], tools: &[Value], options: &Value) -> Value {
-        request("claude", Ask { messages, tools, model: None, options: options.as_object() }, false)
+        let tools = ToolList::from(tools.to_vec());
+        request("claude", Ask { messages, tools: &tools, model: None, options: options.as_object() }, false)
     }
 
     #[test]
