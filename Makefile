@@ -4,12 +4,13 @@
 export PATH := $(CURDIR)/.tools/bin:$(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench setup fmt clean
+.PHONY: help run test bench local-model setup fmt clean
 
 help:
 	@echo "make run    build and start the host; ARGS=\"--port 0\" is passed on to 'roost up'"
 	@echo "make test   every check, as CI runs them"
 	@echo "make bench  measure starts, calls and memory"
+	@echo "make local-model  build the program that runs local models (cmake, clang, some minutes)"
 	@echo "make setup  fetch the tools that the tests need into .tools/"
 	@echo "make fmt    format the Rust code"
 	@echo "make clean  remove what was built and fetched"
@@ -24,6 +25,14 @@ test: setup
 bench: setup
 	@cargo build --release --package roost-cli --package roost-tests --bins
 	@$${CARGO_TARGET_DIR:-target}/release/bench $(ARGS)
+
+# Beside the host's program, where it is looked for first.
+local-model:
+	@cargo build --release --locked --manifest-path local-model/Cargo.toml --target-dir $${CARGO_TARGET_DIR:-target}/local-model
+	@mkdir -p $${CARGO_TARGET_DIR:-target}/release $${CARGO_TARGET_DIR:-target}/debug
+	@for profile in release debug; do \
+		cp $${CARGO_TARGET_DIR:-target}/local-model/release/roost-local-model $${CARGO_TARGET_DIR:-target}/$$profile/; \
+	done
 
 setup:
 	@scripts/setup.sh test

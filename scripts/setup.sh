@@ -125,5 +125,10 @@ if [ "$purpose" = test ]; then
     done
 fi
 
+# llama.cpp is built from source; without these the tests of local models are skipped, and say so.
+if [ "$purpose" = test ] && { ! has cmake || ! has clang; }; then
+    install_packages "cmake and clang" cmake clang libclang-dev g++ || say "going on without local models"
+fi
+
 need_tool uv "$uv_version" "agents that declare packages will not load (dependency_unavailable)"
 need_tool deno "$deno_version" "TypeScript agents run on Node.js where it is installed, else not at all"

@@ -3,6 +3,7 @@
 mod attacks; // pages and names from elsewhere
 mod bad_input; // whatever a client or a provider gets wrong
 mod envelopes; // the whole answer, per profile
+mod local_model; // a model on this machine
 mod memories; // many turns at once, nothing lost
 mod mind; // soul, memory and models of agents
 mod offline; // no model at all

@@ -17,6 +17,9 @@ const PYTHON_TESTS: &str = "runners/python/tests";
 /// Where the tests of the TypeScript runner are.
 const TYPESCRIPT_TESTS: &str = "runners/typescript/tests";
 
+/// Where the program for local models is built: its workspace has a lock file of its own.
+const LOCAL_MODEL_TARGET: &str = "target/local-model";
+
 /// The steps, cheapest first.
 const STEPS: &[Step] = &[
     Step { name: "fmt", run: fmt },
@@ -25,6 +28,7 @@ const STEPS: &[Step] = &[
     Step { name: "python", run: python },
     Step { name: "typescript", run: typescript },
     Step { name: "test", run: test },
+    Step { name: "local model", run: local_model },
     Step { name: "docs", run: docs },
     Step { name: "deny", run: deny },
 ];
@@ -97,11 +101,7 @@ fn python(root: &Path) -> Result<Ended> {
 }
 
 fn typescript(root: &Path) -> Result<Ended> {
-    let is_there = |program| {
-        let mut probe = command(root, program, &["--version"]);
-        probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-    };
-    if let Some(missing) = ["node", "openssl"].into_iter().find(|program| !is_there(program)) {
+    if let Some(missing) = ["node", "openssl"].into_iter().find(|program| !has_program(root, program)) {
         return Ok(Ended::Skipped(format!(
             "{missing} was not found, so the TypeScript runner was not tested"
         )));
@@ -132,6 +132,32 @@ fn test(root: &Path) -> Result<Ended> {
     check(root, "cargo", &["nextest", "run", "--workspace", "--cargo-quiet", "--status-level", "fail"])
 }
 
+/// The program for local models, on the smallest real model: built, tested alone, and behind the host.
+fn local_model(root: &Path) -> Result<Ended> {
+    if let Some(missing) = ["cmake", "clang"].into_iter().find(|program| !has_program(root, program)) {
+        return Ok(Ended::Skipped(format!("{missing} was not found, so the local model was not tested")));
+    }
+    let manifest = "local-model/Cargo.toml";
+    let with_cargo = |verb, more: &[&str]| {
+        let mut words = vec![verb, "--release", "--locked", "--quiet", "--manifest-path", manifest];
+        words.extend(["--target-dir", LOCAL_MODEL_TARGET]);
+        words.extend(more);
+        command(root, "cargo", &words)
+    };
+    finish(&mut with_cargo("build", &[]))?;
+    let home = root.join("target/tmp/local-model-home");
+    let pull = ["models", "pull", "smollm2-135m", "--home"];
+    let program = root.join("target/debug/roost");
+    finish(command(root, &program.display().to_string(), &pull).arg(&home))?;
+    let model = home.join("models/smollm2-135m.gguf");
+    finish(with_cargo("test", &[]).env("ROOST_TEST_MODEL", &model))?;
+    let built = root.join(LOCAL_MODEL_TARGET).join("release/roost-local-model");
+    std::fs::copy(&built, program.with_file_name("roost-local-model"))
+        .context("put the program beside the host")?;
+    let stories = ["test", "--package", "roost-tests", "--test", "it", "--quiet", "local_model"];
+    finish(command(root, "cargo", &stories).env("ROOST_TEST_MODEL", &model))
+}
+
 fn docs(root: &Path) -> Result<Ended> {
     let mut command = command(root, "cargo", &["doc", "--workspace", "--no-deps", "--quiet"]);
     finish(command.env("RUSTDOCFLAGS", "-D warnings"))
@@ -143,6 +169,12 @@ fn deny(root: &Path) -> Result<Ended> {
     }
     // Advisories need a download that not every machine can reach.
     check(root, "cargo", &["deny", "check", "bans", "licenses", "sources"])
+}
+
+/// True when there is a program of this name.
+fn has_program(root: &Path, program: &str) -> bool {
+    let mut probe = command(root, program, &["--version"]);
+    probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
 /// True when cargo has this subcommand here.

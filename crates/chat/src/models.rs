@@ -128,7 +128,7 @@ impl Models {
         providers.extend(servers.into_iter().cloned());
         providers.extend(self.state().found.iter().cloned());
         let has_models =
-            |provider: &&Provider| !matches!(provider, Provider::Local(local) if !local.has_models());
+            |provider: &&Provider| !matches!(provider, Provider::Local(local) if local.names().is_empty());
         providers.extend(local.into_iter().filter(has_models).cloned());
         providers
     }

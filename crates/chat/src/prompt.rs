@@ -58,6 +58,13 @@ fn roster(prompt: &Prompt<'_>) -> String {
             prompt.agents.len()
         ));
     }
+    if !prompt.agents.is_empty() {
+        // Small models call something whatever they are asked, and again after its answer, unless they are told.
+        text.push_str(
+            " Call one only where it fits what was asked; once it has answered, say the result in your own words and do \
+             not call it again. Otherwise answer without any.",
+        );
+    }
     for (name, description) in prompt.agents {
         text.push_str(&format!("\n- {name}: {}", first_sentence(description)));
     }
@@ -98,7 +105,7 @@ mod tests {
         <memory>tea</memory>
 
         ## Agents
-        You have exactly 5 agent(s). For this message the 2 that fit best are offered; 3 are left out.
+        You have exactly 5 agent(s). For this message the 2 that fit best are offered; 3 are left out. Call one only where it fits what was asked; once it has answered, say the result in your own words and do not call it again. Otherwise answer without any.
         - Weather: Tells the weather.
         - Long: x200
         Not loaded: bad_agent.py

@@ -42,13 +42,13 @@ impl Local {
         Self { start }
     }
 
-    /// Whether there is any model now.
-    pub(crate) fn has_models(&self) -> bool {
-        !(self.start.names)().is_empty()
+    /// What there is now.
+    pub(crate) fn names(&self) -> Vec<String> {
+        (self.start.names)()
     }
 
     pub(super) fn list(&self) -> Vec<ModelEntry> {
-        (self.start.names)().iter().map(ModelEntry::named).collect()
+        self.names().iter().map(ModelEntry::named).collect()
     }
 
     pub(super) async fn complete(
@@ -65,6 +65,6 @@ impl Local {
 
 impl fmt::Debug for Local {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Local").field("names", &(self.start.names)()).finish_non_exhaustive()
+        formatter.debug_struct("Local").field("names", &self.names()).finish_non_exhaustive()
     }
 }

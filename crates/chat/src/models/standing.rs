@@ -68,6 +68,10 @@ impl Models {
 
     /// The model that the provider's list makes the default.
     fn listed_model(&self, provider: &Provider) -> Option<String> {
+        // The host's own need no asking.
+        if let Provider::Local(local) = provider {
+            return local.names().into_iter().next();
+        }
         let state = self.state();
         let models = state.catalogues.get(&provider.name())?.models();
         match provider {
