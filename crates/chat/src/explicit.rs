@@ -186,7 +186,7 @@ fn short(text: &str) -> String {
 }
 
 fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!(", did you mean `/{}`?", near.join("` or `/")) }
+    if near.is_empty() { String::new() } else { format!(" (did you mean `/{}`?)", near.join("` or `/")) }
 }
 
 fn known_arguments(known: &[String]) -> String {

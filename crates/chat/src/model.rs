@@ -140,6 +140,11 @@ pub enum ModelProblem {
     Silent,
     /// The answer is not one.
     Garbled,
+    /// The host's own model is not there or does not run.
+    Local {
+        /// Which of the two.
+        reason: Reason,
+    },
 }
 
 impl From<ModelFailure> for Failure {
@@ -153,6 +158,7 @@ impl From<ModelFailure> for Failure {
             ModelProblem::Unreachable => Reason::ModelUnreachable,
             ModelProblem::Silent => Reason::ModelSilent,
             ModelProblem::Garbled => Reason::ModelGarbled,
+            ModelProblem::Local { reason } => reason,
         };
         Failure::new(reason, failure.message)
     }

@@ -91,7 +91,7 @@ const SET_UP: &str = "To have a model choose for you, do one of these:\n\
     - `roost login` signs in with GitHub Copilot\n\
     - put a key into `.env`, such as `OPENAI_API_KEY=…`\n\
     - start Ollama, and it is found by itself\n\
-    - `roost models pull` gets a small model for this computer";
+    - `roost models` lists small models for this computer, and how to get one";
 
 /// What to offer for a sentence, from agents in the order of their relevance.
 #[must_use]

@@ -58,6 +58,7 @@ struct Settings {
     sandbox: Sandbox,
     models: models::Models,
     chat: Chat,
+    diagnostics: Diagnostics,
     listeners: Vec<Listener>,
     policy: toml::Table,
     agents: BTreeMap<String, OneAgent>,
@@ -74,6 +75,12 @@ struct Sandbox {
 #[serde(default, deny_unknown_fields)]
 struct Chat {
     pinned: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Diagnostics {
+    tracker: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -173,6 +180,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         agents,
         modes,
         models,
+        tracker: settings.diagnostics.tracker,
         pinned_agents: settings.chat.pinned,
     };
     Ok(Config { host, port, neighbours, listeners, person })

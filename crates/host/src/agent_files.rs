@@ -27,6 +27,8 @@ pub struct ArrivingFile {
     pub sha256: Option<String>,
     /// Where its sender has it from, for the record.
     pub source_revision: Option<String>,
+    /// Whether the owner of the host sends it: then it inherits what was granted to the file before.
+    pub by_owner: bool,
 }
 
 /// A file that was let in.
@@ -100,10 +102,24 @@ impl Host {
         let description =
             knowledge.try_out(&source).await.map_err(|failure| did_not_load(&file_name, failure))?;
         let agents = description.agents.iter().map(|agent| agent.name.clone()).collect();
+        if !arriving.by_owner {
+            self.void_grants(&source).await?;
+        }
         let trash = self.trash();
         let admission = Admission { source: &source, description, trash: &trash, time: &moment() };
         let replaced = knowledge.admit(admission)?.map(|path| self.seen_from_home(&path));
         Ok(ArrivedFile { file_name, digest, agents, replaced })
+    }
+
+    /// What a person gave to a file was not given to what a stranger puts in its place.
+    async fn void_grants(&self, source: &Source) -> Result<(), Failure> {
+        let knowledge = self.inner.knowledge();
+        let is_same = knowledge.folder.read(&source.file_name).is_ok_and(|file| file.digest == source.digest);
+        if !is_same {
+            let standing = self.inner.workshop().standing(source).await?;
+            self.inner.gate.revoke(&standing.caller.app, None)?;
+        }
+        Ok(())
     }
 
     fn checked_source(&self, arriving: &ArrivingFile) -> Result<Source, Failure> {

@@ -122,7 +122,9 @@ impl Host {
         };
         match tokio::time::timeout(TURN_WITHIN, self.inner.answer(request, on_event)).await {
             Ok(answer) => answer,
-            Err(_) => Err(Failure::new(Reason::TimeLimit, "the turn took longer than 15 minutes").into()),
+            Err(_) => Err(Failure::new(Reason::TimeLimit, "the turn took longer than 15 minutes")
+                .with_next("ask for less in one message")
+                .into()),
         }
     }
 }

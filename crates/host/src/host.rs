@@ -24,14 +24,14 @@ use crate::{
     voice::Voice,
 };
 use roost_apps::{AgentFile, AgentsFolder, Description};
-use roost_chat::{Model, Models};
+use roost_chat::{Model, Models, Secret};
 use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
 use roost_runtime::{Afterwards, HostCalls, Runtime, RuntimeSettings};
 use serde_json::json;
 use std::{
     path::Path,
     sync::{Arc, Mutex, OnceLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -85,7 +85,7 @@ impl Host {
             left_out: settings.sandbox.left_out.clone(),
         };
         let gate = Arc::new(Gate::open(settings.home.root(), Arc::clone(&settings.policy))?);
-        let models = open_models(&settings)?;
+        let models = open_models(&settings).await?;
         let calls = Arc::new(Calls::new(Arc::clone(&gate), Arc::new(models.clone()) as Arc<dyn Model>));
         let host_calls: Arc<dyn HostCalls> = Arc::clone(&calls) as _;
         let runtime = Runtime::new(runtime_settings, host_calls).map_err(unusable)?;
@@ -172,6 +172,12 @@ impl Host {
     #[must_use]
     pub fn conversations(&self) -> &Conversations {
         &self.inner.conversations
+    }
+
+    /// The repository whose issues people report to.
+    #[must_use]
+    pub fn tracker(&self) -> Option<&str> {
+        self.inner.settings.tracker.as_deref()
     }
 
     /// The voice configuration.
@@ -289,11 +295,30 @@ impl Drop for Inner {
 }
 
 /// The providers of the settings, and the models of the home itself.
-fn open_models(settings: &HostSettings) -> Result<Models, Failure> {
+async fn open_models(settings: &HostSettings) -> Result<Models, Failure> {
     let local = LocalModels::of_home(settings);
     let server = LocalServer::new(local, &settings.surface, settings.home.logs().join("local-model.log"));
-    Models::open(settings.models.clone(), settings.home.root().to_owned(), Some(server.into_start()))
+    let mut models = settings.models.clone();
+    if models.github.token.is_none() && !models.names_a_provider() {
+        models.github.gh_token = gh_token(settings).await;
+    }
+    Models::open(models, settings.home.root().to_owned(), Some(server.into_start()))
 }
+
+/// The token of the `gh` program, where a person signed in with it. Asked only when nothing else is set up.
+async fn gh_token(settings: &HostSettings) -> Option<Secret> {
+    if settings.home.root().join(".copilot_token").exists() {
+        return None;
+    }
+    let program = roost_runtime::find_program("gh", &settings.surface.search_path)?;
+    let words = ["auth", "token"].map(Into::into);
+    let ran =
+        roost_runtime::run(&program, &words, &settings.surface.tool_environment, GH_WITHIN).await.ok()?;
+    Some(ran.stdout).filter(|_| ran.succeeded).and_then(|token| Secret::parse(&token))
+}
+
+/// A start must not wait for a program that hangs.
+const GH_WITHIN: Duration = Duration::from_secs(2);
 
 impl Inner {
     /// Calls who holds the name.

@@ -158,6 +158,8 @@ pub struct HostSettings {
     pub limits: Limits,
     /// Who can be asked for an answer.
     pub models: ModelSettings,
+    /// The repository whose issues people report to.
+    pub tracker: Option<String>,
     /// Agents that a model is always offered, however many there are.
     pub pinned_agents: Vec<String>,
     /// Settings of single agents, by file name or by agent name.

@@ -99,9 +99,12 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::DigestMismatch
         | Reason::UnknownModel => StatusCode::BAD_REQUEST,
         Reason::TooDeep => StatusCode::LOOP_DETECTED,
-        Reason::ModelLimited | Reason::ModelRefused | Reason::ModelUnreachable | Reason::ModelSilent => {
-            StatusCode::BAD_GATEWAY
-        }
+        Reason::ModelLimited
+        | Reason::ModelRefused
+        | Reason::ModelUnreachable
+        | Reason::ModelSilent
+        | Reason::LocalModelMissing
+        | Reason::LocalModelFailed => StatusCode::BAD_GATEWAY,
         Reason::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Reason::ForeignOrigin
         | Reason::ForeignHost

@@ -15,7 +15,7 @@ use std::{net::IpAddr, sync::Arc};
 
 /// What allowed pages may use, told to their browser before they do.
 const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
-const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type");
+const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, x-roost-profile");
 
 /// How long a browser may remember that, in seconds: short, because the list can change with a restart.
 const REMEMBERED_SECONDS: HeaderValue = HeaderValue::from_static("600");

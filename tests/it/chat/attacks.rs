@@ -153,3 +153,28 @@ fn token_files_are_the_owners_alone() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
+
+#[test]
+fn what_a_stranger_puts_in_place_of_an_agent_inherits_no_grant() {
+    let stage = Stage::new();
+    let reads = "import os\nreturn os.environ.get('SECRET_OF_OWNER', 'nothing')";
+    let agent = |more: &str| {
+        let source = roost_tests::python_agent("Reads", &format!("{more}{reads}"));
+        format!("# /// script\n# [tool.roost]\n# rights = [\"env:SECRET_OF_OWNER\"]\n# ///\n{source}")
+    };
+    let home = stage.home.with_variable("SECRET_OF_OWNER", "hush");
+    home.write("reads_agent.py", agent(""));
+    let host = home.up();
+    assert_eq!(home.roost(&["grant", "reads_agent.py", "env:SECRET_OF_OWNER", "--always"]).status, 0);
+    assert_eq!(host.output("Reads", &json!({})), "hush");
+    let import = |more: &str, headers: &[(&str, &str)]| {
+        let body = roost_tests::form_of(&[("file", Some("reads_agent.py"), agent(more).as_bytes())]);
+        let headers: Vec<(&str, &str)> =
+            [("Content-Type", roost_tests::FORM_TYPE)].into_iter().chain(headers.iter().copied()).collect();
+        assert_eq!(host.send("POST", "/agents/import", &headers, &body).status, 200);
+    };
+    import("_ = 'the owner changed it'\n", &[("Authorization", &owner(&home.root()))]);
+    assert_eq!(host.output("Reads", &json!({})), "hush", "the owner's own change keeps the grant");
+    import("_ = 'a stranger changed it'\n", &[]);
+    assert_eq!(host.output("Reads", &json!({})), "nothing");
+}

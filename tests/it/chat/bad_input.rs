@@ -73,6 +73,9 @@ fn a_history_of_any_kind_is_taken_or_named() {
     ]);
     chat(&host, &json!({ "user_input": "say fine", "conversation_history": replayed }));
     let request = stage.model.requests().pop().unwrap();
+    // Servers differ on a message without any text; all take an empty one.
+    let mut replayed = replayed;
+    replayed[1]["content"] = json!("");
     assert_eq!(request["messages"].as_array().unwrap()[1..4], replayed.as_array().unwrap()[..]);
 }
 

@@ -73,7 +73,7 @@ fn a_file_that_is_no_model_is_an_error_and_the_host_goes_on() {
     let answer = host.post("/chat", &json!({ "user_input": "hello" }));
     assert_eq!(
         (answer.status, answer.json()["reason"].clone()),
-        (502, json!("model_unreachable")),
+        (502, json!("local_model_failed")),
         "{answer:?}"
     );
     assert_eq!(host.get("/health").status, 200);

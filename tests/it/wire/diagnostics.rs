@@ -66,7 +66,11 @@ fn the_book_outlives_the_host_until_it_is_cleared() {
 
 #[test]
 fn a_report_is_an_address_to_open_and_sends_nothing() {
+    let silent = TestHome::new();
+    let nowhere = silent.up().post("/diagnostics/report", &json!({ "description": "x" })).json();
+    assert_eq!(nowhere, json!({ "status": "ok", "issue_url": null }), "no tracker is made up");
     let home = TestHome::new().with_variable("GITHUB_TOKEN", "ghp_hush");
+    home.settings("[diagnostics]\ntracker = \"https://git.example/me/roost/\"\n");
     let host = home.up();
     let body =
         json!({ "description": "it broke & burned\nsecond line", "client_events": [{ "token": "hush" }] });
@@ -74,8 +78,7 @@ fn a_report_is_an_address_to_open_and_sends_nothing() {
     assert_eq!(answer["status"], "ok");
     let address = answer["issue_url"].as_str().unwrap();
     assert!(
-        address.starts_with("https://github.com/")
-            && address.contains("/issues/new?title=it%20broke%20%26%20burned&body="),
+        address.starts_with("https://git.example/me/roost/issues/new?title=it%20broke%20%26%20burned&body="),
         "{address}"
     );
     assert!(!address.contains("hush") && !address.contains(&home.root().display().to_string()), "{address}");

@@ -88,7 +88,7 @@ fn words_without_a_key_go_where_there_is_only_one_place() {
 fn problems_say_what_would_be_right() {
     refuses(
         "/wether",
-        "there is no agent called `wether`, did you mean `/WeatherAgent`?; `/agents` lists all",
+        "there is no agent called `wether` (did you mean `/WeatherAgent`?); `/agents` lists all",
     );
     refuses("/zzzzzz", "there is no agent called `zzzzzz`; `/agents` lists all");
     refuses("/mix", "`mix` could be Mixer or Mixture; write the whole name");

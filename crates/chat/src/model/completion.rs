@@ -9,8 +9,9 @@ use super::wire::{Answer, Target, Wire};
 use super::{Ask, ModelFailure, OnPiece};
 use crate::tool_list::ToolList;
 use roost_protocol::ModelUse;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// What the host itself decides; a caller's options cannot change it.
 const OWN_KEYS: &[&str] = &["model", "messages", "tools", "stream", "stream_options"];
@@ -76,11 +77,24 @@ pub(super) fn announce(completion: &Completion, on_piece: OnPiece<'_>) {
 #[derive(Debug, Serialize)]
 struct Body<'a> {
     model: &'a str,
+    #[serde(serialize_with = "with_text")]
     messages: &'a [Value],
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a ToolList>,
     #[serde(flatten)]
     rest: Map<String, Value>,
+}
+
+/// A message that only calls is sent with an empty text: some servers refuse one without any.
+fn with_text<S: Serializer>(messages: &[Value], serializer: S) -> Result<S::Ok, S::Error> {
+    let only_calls = |message: &Value| message.get("tool_calls").is_some() && message["content"].is_null();
+    serializer.collect_seq(messages.iter().map(|message| {
+        let mut message = Cow::Borrowed(message);
+        if only_calls(&message) {
+            message.to_mut()["content"] = Value::from("");
+        }
+        message
+    }))
 }
 
 fn request<'a>(model: &'a str, ask: Ask<'a>, stream: bool, quirks: Quirks) -> Body<'a> {
@@ -226,6 +240,21 @@ mod tests {
         let expect =
             json!({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi", "name": "kept"}]});
         assert_eq!(plain, expect);
+    }
+
+    #[test]
+    fn a_message_that_only_calls_has_an_empty_text() {
+        let messages = [
+            json!({"role": "assistant", "content": null, "tool_calls": [{"id": "1"}]}),
+            json!({"role": "user", "content": null}),
+        ];
+        let tools = ToolList::none();
+        let ask = Ask { messages: &messages, tools: &tools, model: None, options: None };
+        let body = serde_json::to_value(request("m", ask, false, Quirks { counts_streams: true })).unwrap();
+        assert_eq!(
+            (&body["messages"][0]["content"], &body["messages"][1]["content"]),
+            (&json!(""), &Value::Null)
+        );
     }
 
     #[test]

@@ -8,6 +8,10 @@ use super::{Ask, ModelFailure, OnPiece, Secret};
 use futures::future::BoxFuture;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// A small computer reads a long prompt for minutes before the first word.
+const READING_WAIT: Duration = Duration::from_secs(600);
 
 /// Where a local model answers.
 #[derive(Debug, Clone)]
@@ -59,7 +63,8 @@ impl Local {
         on_piece: Option<OnPiece<'_>>,
     ) -> Result<Completion, ModelFailure> {
         let Endpoint { base_url, key } = (self.start.endpoint)(model.to_owned()).await?;
-        Compatible::new(&base_url, key).complete(wire, model, ask, on_piece).await
+        let wire = wire.patient(READING_WAIT);
+        Compatible::new(&base_url, key).complete(&wire, model, ask, on_piece).await
     }
 }
 

@@ -90,6 +90,15 @@ impl Wire {
         }
     }
 
+    /// The same with longer waits.
+    pub(crate) fn patient(&self, wait: Duration) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            first_byte_wait: wait.max(self.first_byte_wait),
+            piece_wait: wait.max(self.piece_wait),
+        }
+    }
+
     pub(crate) async fn get(&self, target: &Target) -> Result<Answer, Trouble> {
         let request = self.request(Method::GET, target).await?;
         self.send(request).await

@@ -59,6 +59,17 @@ pub(super) fn split(text: &str) -> (Option<ProviderName>, &str) {
     }
 }
 
+fn gone(model: &str, provider: ProviderName) -> ModelFailure {
+    ModelFailure {
+        problem: ModelProblem::NotSetUp,
+        message: format!(
+            "The chosen model {model} is one of {provider}, which is not there. Choose another with `roost models set`, or `auto`."
+        ),
+        model: model.to_owned(),
+        detail: String::new(),
+    }
+}
+
 impl Models {
     pub(super) async fn choose(&self, asked: Option<&str>) -> Result<Choice, ModelFailure> {
         let providers = self.present_providers().await;
@@ -67,10 +78,13 @@ impl Models {
             return found.ok_or_else(|| self.nobody_has(text, &providers));
         }
         let sticky = self.state().sticky.clone();
-        if let Some(Sticky { model, provider }) = sticky
-            && let Some(choice) = self.find(&providers, &model, provider).await
-        {
-            return Ok(choice);
+        if let Some(Sticky { model, provider }) = sticky {
+            match (self.find(&providers, &model, provider).await, provider) {
+                (Some(choice), _) => return Ok(choice),
+                // What was meant for one provider must not go to another unasked.
+                (None, Some(provider)) => return Err(gone(&model, provider)),
+                (None, None) => {}
+            }
         }
         if let Some(text) = self.shared.settings.pinned.as_deref().and_then(wanted)
             && let Some(choice) = self.find(&providers, text, None).await

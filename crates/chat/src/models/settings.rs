@@ -38,6 +38,17 @@ pub struct ModelSettings {
     pub proxy: Option<ProxySettings>,
 }
 
+impl ModelSettings {
+    /// True when a provider other than GitHub is set up.
+    #[must_use]
+    pub fn names_a_provider(&self) -> bool {
+        self.openai.is_some()
+            || self.azure.is_some()
+            || self.anthropic.is_some()
+            || self.ollama_host.is_some()
+    }
+}
+
 impl Default for ModelSettings {
     fn default() -> Self {
         Self {

@@ -99,7 +99,7 @@ fn the_text_says_what_is_missing_what_to_send_and_what_to_do_next() {
     - `roost login` signs in with GitHub Copilot
     - put a key into `.env`, such as `OPENAI_API_KEY=…`
     - start Ollama, and it is found by itself
-    - `roost models pull` gets a small model for this computer
+    - `roost models` lists small models for this computer, and how to get one
     ");
 }
 

@@ -196,8 +196,21 @@ async fn a_choice_of_old_and_a_pinned_model_find_their_provider() {
 }
 
 #[tokio::test]
-async fn a_damaged_choice_and_one_of_a_provider_that_is_gone_do_not_stop_anybody() {
-    for content in ["{\"model\":", "[]", r#"{"model": "claude", "provider": "anthropic"}"#] {
+async fn what_was_meant_for_a_provider_that_is_gone_goes_to_no_other() {
+    let server = Server::of(&[]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let choice = r#"{"model": "claude", "provider": "anthropic"}"#;
+    std::fs::write(folder.path().join(".brainstem_model"), choice).unwrap();
+    let models: Models = open_in(openai(&server, Some("gpt-4o")), folder.path());
+    let failure = ask(&models).await.unwrap_err();
+    assert_eq!(failure.problem, ModelProblem::NotSetUp);
+    assert!(failure.message.contains("claude") && failure.message.contains("roost models set"), "{failure}");
+    server.is_done();
+}
+
+#[tokio::test]
+async fn a_damaged_choice_does_not_stop_anybody() {
+    for content in ["{\"model\":", "[]"] {
         let server = Server::of(&["openai/chat"]).await;
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(".brainstem_model"), content).unwrap();

@@ -41,7 +41,7 @@ pub(crate) async fn models(
         ModelsVerb::Add { file, name } => {
             let models = LocalModels::of_home(&config.host);
             let added = models.add(&file, name.as_deref())?;
-            said_added(&added, output);
+            said_added(&added, "as it was", output);
             Ok(ExitCode::SUCCESS)
         }
         ModelsVerb::Remove { name } => {
@@ -69,7 +69,9 @@ async fn list(config: Config, output: &Output) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let current = listed["current"].as_str();
-    for model in listed["models"].as_array().into_iter().flatten() {
+    // Without anybody to ask, a list of what others have would only confuse.
+    let choices = current.and(listed["models"].as_array());
+    for model in choices.into_iter().flatten() {
         let id = model["id"].as_str().unwrap_or_default();
         let mark = if Some(id) == current { "*" } else { " " };
         let missing = if model["available"] == false { "  (not for this account)" } else { "" };
@@ -113,15 +115,15 @@ async fn pull(config: Config, name: &str, output: &Output) -> Result<ExitCode, F
     };
     let pulled = models.pull(name, host.runtime(), &on_progress).await;
     bar.finish_and_clear();
-    said_added(&pulled?, output);
+    said_added(&pulled?, "its digest is right", output);
     Ok(ExitCode::SUCCESS)
 }
 
-fn said_added(added: &LocalModelFile, output: &Output) {
+fn said_added(added: &LocalModelFile, how: &str, output: &Output) {
     if output.json {
         output.document(added);
     } else {
-        output.line(&format!("{} is here: {} MB, checked", added.name, added.size_bytes >> 20));
+        output.line(&format!("{} is here: {} MB, {how}", added.name, added.size_bytes >> 20));
         output.note("Use it with `roost chat`; it is started when it is first asked.");
     }
 }

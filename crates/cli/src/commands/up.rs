@@ -57,6 +57,8 @@ pub(crate) async fn up(
 /// Finds servers on this machine while the first clients arrive.
 fn look_for_models(host: &Host) {
     let models = host.models().clone();
+    // A login that a person is in the middle of goes on.
+    models.login().resume();
     // Ends by itself after some hundred milliseconds.
     drop(tokio::spawn(async move { models.discover().await }));
 }

@@ -60,7 +60,7 @@ impl LocalServer {
     /// Where the model answers; started now if it does not run.
     async fn endpoint(&self, name: &str) -> Result<Endpoint, ModelFailure> {
         self.started(name).await.map_err(|failure| ModelFailure {
-            problem: ModelProblem::Unreachable,
+            problem: ModelProblem::Local { reason: failure.reason },
             message: failure.message,
             model: name.to_owned(),
             detail: failure.reason.sentence().to_owned(),

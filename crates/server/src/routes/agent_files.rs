@@ -3,6 +3,7 @@
 use super::voice::Done;
 use crate::{
     error::{ErrorAnswer, agent_failed},
+    owner::Owner,
     request::{Form, JsonOrNothing, PathOf},
 };
 use axum::{
@@ -124,7 +125,11 @@ pub(crate) struct Imported {
 /// Imports an agent file, if it loads and its agents' names are free.
 #[utoipa::path(post, path = "/agents/import", tag = "agents",
     request_body(content = AgentForm, content_type = "multipart/form-data"), responses((status = 200, body = Imported)))]
-pub(crate) async fn import(State(host): State<Host>, form: Form) -> Result<Json<Imported>, ErrorAnswer> {
+pub(crate) async fn import(
+    State(host): State<Host>,
+    owner: Option<Owner>,
+    form: Form,
+) -> Result<Json<Imported>, ErrorAnswer> {
     let part = form.file("file")?;
     let sent_name = part.file_name.clone().filter(|name| !name.is_empty());
     let sent_name =
@@ -134,6 +139,7 @@ pub(crate) async fn import(State(host): State<Host>, form: Form) -> Result<Json<
         bytes: part.bytes.to_vec(),
         sha256: form.text("sha256")?,
         source_revision: form.text("source_revision")?,
+        by_owner: owner.is_some(),
     };
     let arrived = host.import_agent(arriving).await?;
     let message = format!("imported {} with {}", arrived.file_name, arrived.agents.join(", "));

@@ -22,7 +22,7 @@ use utoipa::{IntoParams, ToSchema};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Where the form for a new issue is.
-const NEW_ISSUE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/issues/new");
+const NEW_ISSUE: &str = "/issues/new";
 
 /// Events that are shown when nobody says how many.
 const TAIL: usize = 100;
@@ -99,13 +99,17 @@ pub(crate) struct ReportBody {
 pub(crate) struct Report {
     /// Always `ok`.
     status: &'static str,
-    /// Opens a form with the description and the version filled in. Nothing was sent.
-    issue_url: String,
+    /// Opens a form with the description and the version filled in; none where the settings name no tracker. Nothing
+    /// was sent.
+    issue_url: Option<String>,
 }
 
 /// An address where a person can report something; nothing is sent by the host.
 #[utoipa::path(post, path = "/diagnostics/report", tag = "diagnostics", request_body = ReportBody, responses((status = 200, body = Report)))]
-pub(crate) async fn report(JsonBody(body): JsonBody<ReportBody>) -> Result<Json<Report>, ErrorAnswer> {
+pub(crate) async fn report(
+    State(host): State<Host>,
+    JsonBody(body): JsonBody<ReportBody>,
+) -> Result<Json<Report>, ErrorAnswer> {
     let description: String = body.description.trim().chars().take(DESCRIPTION_CHARACTERS_MAX).collect();
     if description.is_empty() {
         return Err(ErrorAnswer::new(Reason::BadRequest, "description is required"));
@@ -113,7 +117,10 @@ pub(crate) async fn report(JsonBody(body): JsonBody<ReportBody>) -> Result<Json<
     let title: String =
         description.lines().next().unwrap_or_default().chars().take(TITLE_CHARACTERS_MAX).collect();
     let text = format!("{description}\n\nRoost {VERSION}\n");
-    let issue_url = format!("{NEW_ISSUE}?title={}&body={}", in_address(&title), in_address(&text));
+    let issue_url = host.tracker().map(|tracker| {
+        let tracker = tracker.trim_end_matches('/');
+        format!("{tracker}{NEW_ISSUE}?title={}&body={}", in_address(&title), in_address(&text))
+    });
     Ok(Json(Report { status: "ok", issue_url }))
 }
 

@@ -226,6 +226,7 @@ impl Bench {
             limits: Limits::default(),
             agents: BTreeMap::new(),
             models: roost_host::ModelSettings::default(),
+            tracker: None,
             pinned_agents: Vec::new(),
             modes: ModeSettings::default(),
         };

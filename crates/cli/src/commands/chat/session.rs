@@ -18,7 +18,7 @@ const HELP: &str = "\
 /Agent key=value   call an agent directly, with or without a model
 /agents            what there is
 /new               begin a new conversation
-/model NAME        use another model from now on (`auto` lets the host choose)
+/model NAME        use another model in this conversation (`auto`: the one that `roost models` marks)
 /session           the id of this conversation; `roost chat --session ID` continues it
 /quit              leave (Ctrl-D does too)
 A line that ends with \\ goes on in the next one; so does everything between two lines of \"\"\".
