@@ -7,6 +7,7 @@ mod local_model; // a model on this machine
 mod memories; // many turns at once, nothing lost
 mod mind; // soul, memory and models of agents
 mod offline; // no model at all
+mod signing_in; // GitHub and its models
 mod streams; // answers as they are written
 mod turns; // the loop on real agents
 

@@ -12,6 +12,7 @@ mod engines; // Python, Node and Deno
 mod users; // root and others
 mod shell; // lines that were printed to be pasted
 mod model_server; // a model that does what its user says
+mod git_hub; // where people sign in
 mod keep_alive; // many requests on one connection
 mod web_server; // what agents may or may not reach
 mod shared_memory; // what they may not attach
@@ -22,6 +23,7 @@ mod generated; // many agent files of every shape
 pub use self::{
     engines::Engine,
     generated::{Expected, GeneratedAgent, generated_agents},
+    git_hub::GitHub,
     home::TestHome,
     host::RunningHost,
     http::{Answer, Client, FORM_TYPE, Part, form_of},

@@ -197,15 +197,8 @@ impl Inner {
         messages.push(json!({ "role": "system", "content": system }));
         messages.extend(request.history.messages);
         messages.push(user_message.clone());
-        let tools = AgentTools {
-            inner: self,
-            toolbox,
-            user: request.user.as_ref(),
-            query: &request.input,
-            depth: request.depth,
-            chain: Mutex::default(),
-            spent: Mutex::default(),
-        };
+        let caller = Caller { user: request.user.as_ref(), query: &request.input, depth: request.depth };
+        let tools = AgentTools::new(self, toolbox, &caller);
         let turn = Turn {
             model: &self.models,
             tools: &tools,
@@ -294,15 +287,8 @@ impl Inner {
             Explicit::Help => return said(HELP.to_owned()),
             Explicit::Agents => return said(agents_in_words(toolbox)),
         };
-        let tools = AgentTools {
-            inner: self,
-            toolbox,
-            user: request.user.as_ref(),
-            query: &request.input,
-            depth: request.depth,
-            chain: Mutex::default(),
-            spent: Mutex::default(),
-        };
+        let caller = Caller { user: request.user.as_ref(), query: &request.input, depth: request.depth };
+        let tools = AgentTools::new(self, toolbox, &caller);
         let call = ToolCall { id: format!("call_{}", uuid::Uuid::new_v4().simple()), name, arguments };
         let tell = |event: TurnEvent| {
             if let Some(on_event) = on_event {
@@ -384,16 +370,25 @@ fn plain(request: &ChatRequest, text: String, logs: Vec<TurnLog>, offer: Option<
 struct AgentTools<'a> {
     inner: &'a Inner,
     toolbox: &'a Toolbox,
-    user: Option<&'a UserGuid>,
-    query: &'a str,
-    depth: u32,
+    caller: &'a Caller<'a>,
     /// Signals of the agent before, and which agents there were.
     chain: Mutex<Chain>,
     /// What agents asked of the model themselves.
     spent: Mutex<ModelUse>,
 }
 
-impl AgentTools<'_> {
+/// For whom agents run, and why.
+struct Caller<'a> {
+    user: Option<&'a UserGuid>,
+    query: &'a str,
+    depth: u32,
+}
+
+impl<'a> AgentTools<'a> {
+    fn new(inner: &'a Inner, toolbox: &'a Toolbox, caller: &'a Caller<'a>) -> Self {
+        Self { inner, toolbox, caller, chain: Mutex::default(), spent: Mutex::default() }
+    }
+
     fn spent(&self) -> ModelUse {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -416,12 +411,12 @@ impl Tools for AgentTools<'_> {
                 let chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
                 Request {
                     arguments: call.arguments.clone(),
-                    user: self.user.cloned(),
-                    query: Some(self.query.to_owned()),
+                    user: self.caller.user.cloned(),
+                    query: Some(self.caller.query.to_owned()),
                     slush: chain.slush.clone(),
                     breadcrumbs: chain.breadcrumbs.clone(),
                     tells_user: true,
-                    depth: self.depth,
+                    depth: self.caller.depth,
                 }
             };
             let answered = self.inner.call(&self.inner.agents, &call.name, &request).await;

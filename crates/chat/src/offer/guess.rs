@@ -49,6 +49,7 @@ pub(super) fn arguments(sentence: &str, tool: &ToolDefinition) -> Map<String, Va
             (None, "boolean") => reading.switched(name),
             (None, "integer" | "number") => reading.number_beside(name),
             (None, "string") if is_day(name) => reading.day(),
+            (None, "string") if is_sum(name) => sum_in(&sentence),
             (None, "string") => reading.place(name),
             _ => None,
         };
@@ -75,6 +76,36 @@ pub(super) fn arguments(sentence: &str, tool: &ToolDefinition) -> Map<String, Va
         guesses.extend(reading.remainder().map(|rest| (name.clone(), json!(rest))));
     }
     guesses
+}
+
+/// Names of arguments that hold something to calculate.
+const SUM_NAMES: &[&str] = &["expression", "formula", "calculation", "equation"];
+
+/// Words for the signs of a sum.
+const SIGNS: &[(&str, &str)] = &[
+    (" divided by ", " / "),
+    (" multiplied by ", " * "),
+    (" plus ", " + "),
+    (" minus ", " - "),
+    (" times ", " * "),
+    (" over ", " / "),
+];
+
+fn is_sum(name: &str) -> bool {
+    SUM_NAMES.contains(&name.to_lowercase().as_str())
+}
+
+/// The longest part of a sentence that reads as a sum: numbers with signs between them.
+fn sum_in(sentence: &str) -> Option<Value> {
+    let sentence = SIGNS.iter().fold(sentence.to_lowercase(), |text, (word, sign)| text.replace(word, sign));
+    let is_part = |letter: char| letter.is_ascii_digit() || " +-*/%^().,".contains(letter);
+    let sum = sentence
+        .split(|letter| !is_part(letter))
+        .map(|part| part.trim().trim_end_matches(['.', ',', ' ']))
+        .filter(|part| part.contains(|letter: char| letter.is_ascii_digit()))
+        .filter(|part| part.trim_start_matches(['-', '(']).contains(['+', '-', '*', '/', '%', '^']))
+        .max_by_key(|part| part.len())?;
+    Some(json!(cut(sum, GUESS_CHARS_MAX)))
 }
 
 fn is_day(name: &str) -> bool {

@@ -144,3 +144,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_sum_in_a_sentence_is_what_is_to_be_calculated() {
+    let schema = json!({"type": "object", "properties": {"expression": {"type": "string"}}});
+    let tool =
+        ToolDefinition { name: "Calculator".into(), description: "Calculates.".into(), parameters: schema };
+    for (sentence, sum) in [
+        ("What is 12 plus 30?", Some("12 + 30")),
+        ("what's (4+5)*2, please", Some("(4+5)*2")),
+        ("17 * 23?", Some("17 * 23")),
+        ("how much is 10 divided by 4.", Some("10 / 4")),
+        ("tell me about 2026", None),
+        ("- nothing -", None),
+    ] {
+        let guessed = super::guess::arguments(sentence, &tool);
+        assert_eq!(guessed.get("expression").and_then(Value::as_str), sum, "{sentence}");
+    }
+}

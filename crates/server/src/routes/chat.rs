@@ -36,11 +36,10 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let profile = match Profile::asked(&headers, of_listener) {
-        Ok(profile) => profile,
-        Err(failure) => return error_answer(Profile::V1, failure.into()),
-    };
-    answer(&host, profile, &headers, body).await
+    match Profile::asked(&headers, of_listener) {
+        Ok(profile) => answer(&host, profile, &headers, body).await,
+        Err(failure) => error_answer(Profile::V1, failure.into()),
+    }
 }
 
 /// One whole turn in one profile.
