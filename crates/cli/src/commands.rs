@@ -68,7 +68,8 @@ pub(crate) async fn open(config: Config) -> Result<Host, Failure> {
 
 /// What the host does goes to the error stream: warnings, and what takes long.
 fn start_tracing(output: &Output) {
-    let level = if output.verbose { "info" } else { "warn,roost_runtime::python=info" };
+    let level =
+        if output.verbose { "info" } else { "warn,roost_runtime::python=info,roost_host::local_models=info" };
     let filter = tracing_subscriber::EnvFilter::new(level);
     let subscriber =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time();

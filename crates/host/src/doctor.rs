@@ -1,6 +1,7 @@
 //! What this machine has, what is missing, and what each missing thing costs.
 
 use crate::host::Host;
+use roost_chat::StandingState;
 use roost_protocol::{Language, Level, NetworkMode};
 use roost_runtime::EngineKind;
 use serde::Serialize;
@@ -61,7 +62,30 @@ pub async fn examine(host: &Host) -> Vec<Finding> {
     findings.push(typescript(host).await);
     findings.extend(self_tests(host).await);
     findings.push(records(host));
+    findings.push(model(host).await);
     findings
+}
+
+/// Who answers in chats. Chats work without, with less.
+async fn model(host: &Host) -> Finding {
+    host.models().discover().await;
+    let standing = host.models().standing();
+    let without = "chats get offers instead of answers; `/Agent key=value` works";
+    let lacking =
+        |detail: &str, next: &str| Finding::lacking("model", FindingState::Limited, detail, without, next);
+    let named = || {
+        let provider = standing.provider.map_or("nobody", |provider| provider.as_str());
+        format!("{} of {provider}", standing.model.as_deref().unwrap_or("the default model"))
+    };
+    match &standing.state {
+        StandingState::Ready => Finding::ok("model", named()),
+        StandingState::Pending => Finding::ok("model", format!("{}, not tried yet", named())),
+        StandingState::NotSetUp => lacking("none is set up", "see `roost models` for the ways to one"),
+        StandingState::NotSignedIn => lacking("nobody is signed in at GitHub", "roost login"),
+        StandingState::NoAccess { user } => {
+            lacking(&format!("the account {user} has no access to Copilot"), "roost login --switch")
+        }
+    }
 }
 
 /// The grants and the audit log, which decide whether anything runs.

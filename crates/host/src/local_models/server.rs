@@ -6,7 +6,10 @@ use roost_protocol::{Failure, Reason};
 use roost_runtime::{LOCAL_MODEL_PROGRAM, LocalModel, Surface, find_program};
 use std::{
     path::PathBuf,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU8, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tokio::sync::Mutex;
@@ -83,8 +86,21 @@ impl LocalServer {
         let Some(program) = find_program(LOCAL_MODEL_PROGRAM, &self.shared.folders) else {
             return Err(Failure::plain(Reason::LocalModelMissing));
         };
-        tracing::info!(model = name, "loading a local model");
-        let model = LocalModel::start(&program, &file.path, &self.shared.log, &|_| {}).await?;
+        let told = AtomicU8::new(0);
+        let on_progress = |part: f32| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a part of a hundred"
+            )]
+            let quarter = (part.clamp(0.0, 1.0) * 4.0) as u8;
+            // A line at every quarter: a gigabyte from a slow disk takes a while.
+            if told.fetch_max(quarter, Ordering::Relaxed) < quarter {
+                tracing::info!(model = name, percent = quarter * 25, "loading a local model");
+            }
+        };
+        tracing::info!(model = name, percent = 0, "loading a local model");
+        let model = LocalModel::start(&program, &file.path, &self.shared.log, &on_progress).await?;
         let endpoint = endpoint(&model);
         *running = Some(Running { name: name.to_owned(), model, last_asked: Instant::now() });
         drop(tokio::spawn(end_when_idle(Arc::downgrade(&self.shared))));
