@@ -9,6 +9,7 @@ export PATH := $(CURDIR)/.tools/bin:$(PATH):$(HOME)/.cargo/bin
 help:
 	@echo "make run    build and start the host; ARGS=\"--port 0\" is passed on to 'roost up'"
 	@echo "make test   every check, as CI runs them"
+	@echo "            one test: scripts/with-postgres.sh cargo nextest run -E 'test(NAME)'"
 	@echo "make bench  measure starts, calls and memory"
 	@echo "make local-model  build the program that runs local models (cmake, clang, some minutes)"
 	@echo "make setup  fetch the tools that the tests need into .tools/"

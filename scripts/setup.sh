@@ -4,7 +4,8 @@
 #   scripts/setup.sh run     what `make run` can use; a tool that cannot be had is named, not fatal
 #   scripts/setup.sh test    what `make test` needs; anything missing is fatal
 #
-# Tools go below .tools/ and nowhere else. All output goes to stderr: stdout belongs to the host.
+# Tools go below .tools/, Debian packages where Debian puts them, and nothing anywhere else. All output goes to stderr:
+# stdout belongs to the host.
 set -euo pipefail
 
 purpose=${1:-test}
@@ -21,9 +22,10 @@ tools=$PWD/.tools
 uv_version=0.13.7
 deno_version=2.9.8
 staging=
+no_cluster=
 
 # An interrupted setup leaves nothing half done behind.
-trap 'if [ -n "$staging" ]; then rm -rf "$staging"; fi' EXIT
+trap 'if [ -n "$staging$no_cluster" ]; then rm -rf "$staging" "$no_cluster"; fi' EXIT
 
 say() {
     echo "setup: $*" >&2
@@ -60,6 +62,20 @@ install_packages() {
 
 apt_install() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+# Debian makes and starts a cluster with the package. Tests make their own, so this one time it is told not to.
+install_postgres() {
+    local settings=/etc/postgresql-common/createcluster.d/roost-setup.conf status=0
+    if [ "$(id -u)" -eq 0 ]; then
+        mkdir -p "${settings%/*}"
+        no_cluster=$settings
+        echo "create_main_cluster = false" >"$settings"
+    fi
+    install_packages "the PostgreSQL server" postgresql || status=$?
+    rm -f "$no_cluster"
+    no_cluster=
+    return "$status"
 }
 
 has_pip() {
@@ -123,6 +139,10 @@ if [ "$purpose" = test ]; then
     for component in fmt clippy; do
         has "cargo-$component" || fail "cargo $component is missing; add the components rustfmt and clippy to the toolchain"
     done
+fi
+
+if [ "$purpose" = test ] && ! scripts/with-postgres.sh --programs >/dev/null 2>&1; then
+    install_postgres || fail "the tests need a PostgreSQL server"
 fi
 
 # llama.cpp is built from source; without these the tests of local models are skipped, and say so.

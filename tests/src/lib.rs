@@ -17,10 +17,13 @@ mod keep_alive; // many requests on one connection
 mod web_server; // what agents may or may not reach
 mod shared_memory; // what they may not attach
 mod processes; // who is alive
+mod postgres; // databases that go with the test
+mod both_engines; // the same on SQLite and PostgreSQL
 mod sources; // agent files to write
 mod generated; // many agent files of every shape
 
 pub use self::{
+    both_engines::{ENGINES, TestDatabase, file_path, owner, removal, text},
     engines::Engine,
     generated::{Expected, GeneratedAgent, generated_agents},
     git_hub::GitHub,
@@ -29,6 +32,7 @@ pub use self::{
     http::{Answer, Client, FORM_TYPE, Part, form_of},
     keep_alive::KeepAlive,
     model_server::ModelServer,
+    postgres::{Cluster, Postgres},
     processes::{descendants, holders, is_alive},
     program::{Ran, find_on_path, repository_root},
     shared_memory::SharedMemory,

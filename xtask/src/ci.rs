@@ -125,11 +125,14 @@ fn test(root: &Path) -> Result<Ended> {
     // The stories run the real program, and no test runner builds another package's program for them.
     check(root, "cargo", &["build", "--workspace", "--bins", "--quiet"])?;
     if !is_installed(root, "nextest") {
-        return check(root, "cargo", &["test", "--workspace", "--quiet"]);
+        return with_postgres(root, &["cargo", "test", "--workspace", "--quiet"]);
     }
     // The other runner does not know examples in documentation. First, so that the last summary is the whole one.
     check(root, "cargo", &["test", "--workspace", "--doc", "--quiet"])?;
-    check(root, "cargo", &["nextest", "run", "--workspace", "--cargo-quiet", "--status-level", "fail"])
+    with_postgres(
+        root,
+        &["cargo", "nextest", "run", "--workspace", "--cargo-quiet", "--status-level", "fail"],
+    )
 }
 
 /// The program for local models, on the smallest real model: built, tested alone, and behind the host.
@@ -185,6 +188,12 @@ fn is_installed(root: &Path, subcommand: &str) -> bool {
 
 fn check(root: &Path, program: &str, arguments: &[&str]) -> Result<Ended> {
     finish(&mut command(root, program, arguments))
+}
+
+/// The same beside a PostgreSQL server that ends with the command.
+fn with_postgres(root: &Path, words: &[&str]) -> Result<Ended> {
+    let script = root.join("scripts/with-postgres.sh");
+    check(root, &script.display().to_string(), words)
 }
 
 fn command(root: &Path, program: &str, arguments: &[&str]) -> Command {

@@ -1,6 +1,7 @@
 //! Settings: the environment, `.env` and `roost.toml` of the home, read once and passed on as plain values.
 
 mod models; // providers and models
+mod store; // what must survive
 
 use crate::args::Arguments;
 use roost_host::{AgentSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables};
@@ -60,6 +61,7 @@ struct Settings {
     chat: Chat,
     diagnostics: Diagnostics,
     listeners: Vec<Listener>,
+    workspace: store::Workspace,
     policy: toml::Table,
     agents: BTreeMap<String, OneAgent>,
 }
@@ -124,11 +126,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let agents_folder = get("AGENTS_PATH").map(|path| root.join(path));
     let soul = get("SOUL_PATH").map(|path| root.join(path));
     let services_folder = get("SERVICES_PATH").map(|path| root.join(path));
-    let home = Home::new(root, agents_folder).with_services(services_folder);
-    let home = match soul {
-        Some(soul) => home.with_soul(soul),
-        None => home,
-    };
+    let home = Home::new(root, agents_folder).with_services(services_folder).with_soul(soul);
     let limits = limits(&[&settings.limits])?;
     let agents = settings
         .agents
@@ -157,14 +155,14 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         left_out: settings.sandbox.leave_out,
     };
     let policy = Arc::new(Policy::from_table(settings.policy, surface.user_home.as_deref())?);
-    let person = get("USER").or_else(|| get("LOGNAME")).cloned();
-    let person = person.unwrap_or_else(|| "operator".to_owned());
+    let person = get("USER").or_else(|| get("LOGNAME")).map_or("operator", String::as_str).to_owned();
     let neighbours = Neighbours {
         origins: names_in(get("RAPP_CORS_ORIGINS")),
         hosts: names_in(get("BRAINSTEM_ALLOWED_HOSTS")),
     };
     let modes = modes(&get);
     let models = models::settings(settings.models, get);
+    let store = store::settings(&settings.workspace, get("ROOST_DATABASE_URL"))?;
     let listeners = settings.listeners.iter().map(listener).collect::<Result<_, _>>()?;
     let variables = Variables::new(environment_and_file);
     let host = HostSettings {
@@ -182,6 +180,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         models,
         tracker: settings.diagnostics.tracker,
         pinned_agents: settings.chat.pinned,
+        store,
     };
     Ok(Config { host, port, neighbours, listeners, person })
 }

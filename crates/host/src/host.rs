@@ -20,6 +20,8 @@ use crate::{
     shelves::Shelves,
     soul::Soul,
     standing::Standing,
+    store::Store,
+    tokens::Tokens,
     toolbox::{CurrentToolbox, Toolbox},
     voice::Voice,
 };
@@ -66,6 +68,8 @@ pub(crate) struct Inner {
     pub(crate) looked_for_models: Mutex<Option<Instant>>,
     voice: Voice,
     owner: OnceLock<OwnerToken>,
+    pub(crate) store: Store,
+    pub(crate) tokens: Tokens,
 }
 
 impl Host {
@@ -110,6 +114,7 @@ impl Host {
         let voice = Voice::new(&settings.home, &settings.variables);
         let soul = Soul::new(settings.home.soul().to_owned());
         let conversations = Conversations::new(settings.home.conversations());
+        let store = Store::new(settings.home.root().to_owned(), settings.store.clone());
         let inner = Inner {
             settings,
             runtime,
@@ -132,6 +137,8 @@ impl Host {
             looked_for_models: Mutex::default(),
             voice,
             owner: OnceLock::new(),
+            store,
+            tokens: Tokens::new(),
         };
         let host = Self { inner: Arc::new(inner) };
         host.inner.open_sources().await;

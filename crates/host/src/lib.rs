@@ -31,6 +31,10 @@ mod book; // what happened lately
 mod modes; // two switches of every answer
 mod voice; // the voice configuration
 mod owner; // who owns the host
+mod store; // what must survive
+mod tokens; // who may use a workspace
+pub mod chat; // turns and models, for those who serve them
+pub mod workspace; // files with history, for those who serve them
 mod watch; // the folder, live
 mod contract; // the ten contract tests
 mod rights; // rights as a person sees them
@@ -62,17 +66,12 @@ pub use self::{
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},
     services::{EndpointAnswer, EndpointBody, EndpointRequest, Served},
-    settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, Variables},
+    settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings, Variables},
     sources::{NewSource, SourceChange, SourceKind, SourceListing},
     starter::{NewAgent, create_home, new_agent},
+    store::local_owner,
+    tokens::{Credential, MadeToken, NewToken, NoCredential, Scope, TokenListing, TooOften},
     voice::{Voice, sealed as sealed_voice, unsealed as unsealed_voice},
     watch::{Watch, watch},
     why::{Explanation, explain},
-};
-/// What turns and models are made of, for those who serve them.
-pub use roost_chat::{
-    AnthropicSettings, AzureCredential, AzureSettings, CredentialSource, DeviceCode, GitHubSettings,
-    HistoryRule, ListedModel, LoginProgress, ManagedIdentity, ModelFailure, ModelProblem, ModelSettings,
-    OpenAiSettings, ProviderName, ProxySettings, RetryOutcome, Secret, Slots, Standing as ModelStanding,
-    StandingState, TurnEvent, TurnLog, UnknownLine, history, log_lines, split_slots,
 };

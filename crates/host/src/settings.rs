@@ -4,6 +4,7 @@ use crate::gate::Policy;
 use roost_chat::ModelSettings;
 use roost_protocol::{Level, Limits};
 use roost_runtime::{Layer, PoolSettings, Surface};
+use roost_workspace::Limits as WorkspaceLimits;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -34,10 +35,10 @@ impl Home {
         self
     }
 
-    /// The same home with its soul file elsewhere.
+    /// The same home with its soul file elsewhere, when `soul` says so.
     #[must_use]
-    pub fn with_soul(mut self, soul: PathBuf) -> Self {
-        self.soul = soul;
+    pub fn with_soul(mut self, soul: Option<PathBuf>) -> Self {
+        self.soul = soul.unwrap_or(self.soul);
         self
     }
 
@@ -166,6 +167,36 @@ pub struct HostSettings {
     pub agents: BTreeMap<String, AgentSettings>,
     /// How answers are given at first.
     pub modes: ModeSettings,
+    /// What must survive, and where.
+    pub store: StoreSettings,
+}
+
+/// Where the host keeps what must survive, and how much of it.
+#[derive(Clone)]
+pub struct StoreSettings {
+    /// A PostgreSQL server for several nodes; a file in the home when absent.
+    pub database_url: Option<String>,
+    /// False switches workspaces off.
+    pub workspaces: bool,
+    /// How much a workspace holds.
+    pub limits: WorkspaceLimits,
+}
+
+impl Default for StoreSettings {
+    fn default() -> Self {
+        Self { database_url: None, workspaces: true, limits: WorkspaceLimits::default() }
+    }
+}
+
+/// The URL may hold a password.
+impl std::fmt::Debug for StoreSettings {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("StoreSettings")
+            .field("server", &self.database_url.is_some())
+            .field("workspaces", &self.workspaces)
+            .field("limits", &self.limits)
+            .finish()
+    }
 }
 
 /// How answers are given at first; a client can change it while the host runs.

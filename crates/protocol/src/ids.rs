@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// An agent's name: 1 to 64 letters, digits, `_` or `-`, so that every model accepts it as a tool name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -46,6 +46,47 @@ impl From<AgentName> for String {
 }
 
 impl fmt::Display for AgentName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Longest id that is taken.
+const ID_CHARACTERS_MAX: usize = 64;
+
+/// True for a letter or digit followed by up to 63 letters, digits, `.`, `_` or `-`, all ASCII.
+///
+/// Such a text holds no slash, so two of them joined by one are read back in one way only.
+#[must_use]
+pub fn is_id_text(text: &str) -> bool {
+    text.len() <= ID_CHARACTERS_MAX
+        && text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+/// Whose rows: 1 to 64 letters, digits, `.`, `_` or `-`, beginning with a letter or digit. Cheap to copy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tenant(Arc<str>);
+
+/// The text is not the name of a tenant or of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a name: use 1 to 64 letters, digits, `.`, `_` or `-`, beginning with a letter or digit")]
+pub struct InvalidTenant;
+
+impl Tenant {
+    /// Checks the form.
+    pub fn parse(text: &str) -> Result<Self, InvalidTenant> {
+        if is_id_text(text) { Ok(Self(text.into())) } else { Err(InvalidTenant) }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Tenant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }

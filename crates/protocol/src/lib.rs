@@ -19,7 +19,8 @@ pub use self::{
     grant::{AppId, Ask, Asks, Evidence, Lasting, Origin, Refusal, RefusedBy},
     host_call::{HostCall, HostCallReply},
     ids::{
-        AgentName, Digest, FileKind, InvalidAgentName, InvalidDigest, InvalidUserGuid, Language, UserGuid,
+        AgentName, Digest, FileKind, InvalidAgentName, InvalidDigest, InvalidTenant, InvalidUserGuid,
+        Language, Tenant, UserGuid, is_id_text,
     },
     limits::Limits,
     listing::{AgentListing, AgentState, EndpointListing, Serving},

@@ -191,6 +191,18 @@ reasons! {
     InvalidSettings = "invalid_settings", "The settings file is not valid.", "fix the line that is named in roost.toml";
     /// The home folder cannot be used.
     HomeUnusable = "home_unusable", "The home folder cannot be used.", "choose another with --home or ROOST_HOME";
+    /// The database cannot be reached or written.
+    StorageUnavailable = "storage_unavailable", "The database cannot be used now.", "see `roost doctor`; check ROOST_DATABASE_URL, or the file roost.db in the home folder";
+    /// The disk is full.
+    StorageFull = "storage_full", "There is no room left for the database.", "make room on its disk and try again; nothing was changed";
+    /// What is there is not a sound database.
+    StorageDamaged = "storage_damaged", "The database is damaged.", "put a copy of roost.db from before into the home folder, or move it away to begin anew";
+    /// A newer program made the tables.
+    StorageNewer = "storage_newer", "The database was made by a newer version of this program.", "use that version, or another home folder";
+    /// Workspaces are switched off.
+    WorkspacesOff = "workspaces_off", "Workspaces are switched off on this host.", "set `enabled = true` under `[workspace]` in roost.toml";
+    /// No such token.
+    UnknownToken = "unknown_token", "There is no token of this name that works.", "see `roost keys token list`";
     /// The port is taken.
     PortInUse = "port_in_use", "The port is already in use.", "choose another with --port, or `--port 0` for a free one";
     /// A running host did not answer.

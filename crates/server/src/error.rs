@@ -91,7 +91,8 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownRoute
         | Reason::UnknownSession
         | Reason::UnknownService
-        | Reason::UnknownSource => StatusCode::NOT_FOUND,
+        | Reason::UnknownSource
+        | Reason::UnknownToken => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest
         | Reason::BadArguments
@@ -113,9 +114,15 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::DeniedByPolicy
         | Reason::OwnerOnly
         | Reason::WrongPassword => StatusCode::FORBIDDEN,
-        Reason::Busy | Reason::SandboxUnavailable | Reason::GrantsUnusable | Reason::AuditUnusable => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Reason::Busy
+        | Reason::SandboxUnavailable
+        | Reason::GrantsUnusable
+        | Reason::AuditUnusable
+        | Reason::StorageUnavailable
+        | Reason::StorageDamaged
+        | Reason::StorageNewer => StatusCode::SERVICE_UNAVAILABLE,
+        Reason::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
+        Reason::WorkspacesOff => StatusCode::NOT_IMPLEMENTED,
         Reason::Shadowed | Reason::Disabled | Reason::AlreadyExists => StatusCode::CONFLICT,
         // What clients of the kernels expect when there is nobody to ask.
         Reason::ModelUnavailable

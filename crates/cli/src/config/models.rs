@@ -1,6 +1,6 @@
 //! Models in the settings: the variables every tool uses for them, and `[models]` in roost.toml.
 
-use roost_host::{
+use roost_host::chat::{
     AnthropicSettings, AzureCredential, AzureSettings, GitHubSettings, ManagedIdentity, ModelSettings,
     OpenAiSettings, ProxySettings, Secret,
 };
@@ -95,7 +95,7 @@ mod tests {
     use super::{Models, settings};
     use std::collections::BTreeMap;
 
-    fn read(variables: &[(&str, &str)], written: &str) -> roost_host::ModelSettings {
+    fn read(variables: &[(&str, &str)], written: &str) -> roost_host::chat::ModelSettings {
         let variables: BTreeMap<String, String> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let written: Models = toml::from_str(written).unwrap();

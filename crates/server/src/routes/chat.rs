@@ -21,7 +21,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
-use roost_host::{ChatFailure, ChatRequest, HistoryRule, Host};
+use roost_host::{ChatFailure, ChatRequest, Host, chat::HistoryRule};
 use roost_protocol::{Failure, Reason};
 use serde_json::Value;
 
@@ -94,7 +94,7 @@ fn with_kept_history(
 ) -> Result<ChatRequest, Failure> {
     if let Session::Kept { id, is_new: false } = session {
         let messages = host.conversations().messages(id)?;
-        request.history = roost_host::history(Some(Value::Array(messages)), HistoryRule::Filtered)
+        request.history = roost_host::chat::history(Some(Value::Array(messages)), HistoryRule::Filtered)
             .map_err(|error| bad_request(error.to_string()))?;
     }
     Ok(request)

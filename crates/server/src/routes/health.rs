@@ -1,7 +1,10 @@
 //! Is the host there, and which agents does it have.
 
 use axum::{Json, extract::State};
-use roost_host::{Host, ProviderName, StandingState};
+use roost_host::{
+    Host,
+    chat::{ProviderName, StandingState},
+};
 use roost_protocol::{AgentListing, AgentState};
 use serde_json::{Value, json};
 

@@ -4,7 +4,10 @@
 
 use crate::{error::ErrorAnswer, owner::Owner};
 use axum::{Json, extract::State};
-use roost_host::{DeviceCode, Host, LoginProgress, RetryOutcome};
+use roost_host::{
+    Host,
+    chat::{DeviceCode, LoginProgress, RetryOutcome},
+};
 use roost_protocol::{Failure, Reason};
 use serde_json::{Value, json};
 
@@ -77,7 +80,7 @@ pub(crate) async fn report(State(host): State<Host>, owner: Option<Owner>) -> Js
     });
     Json(json!({
         "state": report.state,
-        "source": report.source.map(roost_host::CredentialSource::as_str),
+        "source": report.source.map(roost_host::chat::CredentialSource::as_str),
         "token_length": report.token_length,
         "token_prefix": report.token_prefix,
         "session": session,

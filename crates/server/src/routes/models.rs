@@ -2,7 +2,7 @@
 
 use crate::{error::ErrorAnswer, request::JsonBody};
 use axum::{Json, extract::State};
-use roost_host::{Host, ListedModel};
+use roost_host::{Host, chat::ListedModel};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;

@@ -225,10 +225,11 @@ impl Bench {
             variables: Variables::default(),
             limits: Limits::default(),
             agents: BTreeMap::new(),
-            models: roost_host::ModelSettings::default(),
+            models: roost_host::chat::ModelSettings::default(),
             tracker: None,
             pinned_agents: Vec::new(),
             modes: ModeSettings::default(),
+            store: roost_host::StoreSettings::default(),
         };
         let host = Host::open(settings).await?;
         host.agents(&NoProgress).await?;

@@ -8,7 +8,8 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use roost_host::{
-    ChatAnswer, ChatFailure, ModelFailure, ModelProblem, Modes, Slots, UnknownLine, log_lines, split_slots,
+    ChatAnswer, ChatFailure, Modes,
+    chat::{ModelFailure, ModelProblem, Slots, UnknownLine, log_lines, split_slots},
 };
 use roost_protocol::{Failure, Reason};
 use serde_json::{Map, Value, json};
@@ -60,7 +61,7 @@ fn v1(said: &Said, modes: &Modes) -> Value {
         "user_guid": said.user_guid,
         "agent_logs": lines,
         "agent_logs_text": lines,
-        "agent_calls": answer.logs.iter().map(roost_host::TurnLog::record).collect::<Vec<_>>(),
+        "agent_calls": answer.logs.iter().map(roost_host::chat::TurnLog::record).collect::<Vec<_>>(),
         "voice_mode": modes.voice(),
         "twin_mode": modes.twin(),
         "model": answer.model,
@@ -113,7 +114,7 @@ fn tier_two(said: &Said) -> Value {
     let answer = &said.answer;
     let Slots { main, voice, .. } = split_slots(&answer.text);
     let voice = if voice.is_empty() { first_sentence(&main) } else { voice };
-    let lines: Vec<String> = answer.logs.iter().map(roost_host::TurnLog::performed_line).collect();
+    let lines: Vec<String> = answer.logs.iter().map(roost_host::chat::TurnLog::performed_line).collect();
     json!({
         "assistant_response": main,
         "response": main,

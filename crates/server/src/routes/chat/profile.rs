@@ -2,7 +2,7 @@
 
 use super::bad_request;
 use axum::http::HeaderMap;
-use roost_host::HistoryRule;
+use roost_host::chat::HistoryRule;
 use roost_protocol::Failure;
 
 /// The header that chooses a profile for one request.

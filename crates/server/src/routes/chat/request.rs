@@ -2,7 +2,7 @@
 
 use super::{Profile, bad_request, depth};
 use axum::{body::Bytes, extract::rejection::BytesRejection, http::HeaderMap};
-use roost_host::{ChatRequest, SessionId, history};
+use roost_host::{ChatRequest, SessionId, chat::history};
 use roost_protocol::{DEFAULT_USER_GUID, Failure, Reason, UserGuid};
 use serde_json::{Map, Value, json};
 

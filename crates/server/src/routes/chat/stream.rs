@@ -23,7 +23,10 @@ use futures::{
     future::BoxFuture,
     stream::{self, StreamExt as _},
 };
-use roost_host::{ChatFailure, Host, TurnEvent, UnknownLine, log_lines};
+use roost_host::{
+    ChatFailure, Host,
+    chat::{TurnEvent, UnknownLine, log_lines},
+};
 use roost_protocol::Failure;
 use serde_json::{Value, json};
 use std::{convert::Infallible, time::Duration};

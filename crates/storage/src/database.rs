@@ -1,0 +1,131 @@
+//! The way in: where the database is, and what can be done with it.
+
+use crate::{
+    change::{Change, Coming},
+    error::StorageError,
+    faults::Faults,
+    migrations::Migration,
+    notice::{Notice, Notices},
+    postgres::PostgresServer,
+    sqlite::Sqlite,
+    transaction::Engine,
+};
+use roost_protocol::Tenant;
+use std::{path::PathBuf, sync::Arc};
+use tokio::sync::broadcast;
+
+/// Where a database is.
+#[derive(Debug, Clone)]
+pub enum Location {
+    /// A file of this machine.
+    File(PathBuf),
+    /// A PostgreSQL server, by its URL.
+    Server(String),
+}
+
+/// An open database. Clones are handles of the same one; what was handed in is stored before the last one is gone.
+#[derive(Clone)]
+pub struct Database {
+    engine: Arc<Kind>,
+    notices: Notices,
+}
+
+enum Kind {
+    Sqlite(Sqlite),
+    Postgres(PostgresServer),
+}
+
+impl Database {
+    /// Opens it and brings its tables up to date. Must be called within a tokio runtime.
+    pub async fn open(
+        location: Location,
+        migrations: &[Migration],
+        faults: Faults,
+    ) -> Result<Self, StorageError> {
+        let notices = Notices::new();
+        let engine = match location {
+            Location::File(path) => Kind::Sqlite(Sqlite::open(&path, migrations, faults, notices.clone())?),
+            Location::Server(url) => {
+                Kind::Postgres(PostgresServer::open(&url, migrations, faults, notices.clone()).await?)
+            }
+        };
+        Ok(Self { engine: Arc::new(engine), notices })
+    }
+
+    /// Which engine it is.
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        match &*self.engine {
+            Kind::Sqlite(_) => Engine::Sqlite,
+            Kind::Postgres(_) => Engine::Postgres,
+        }
+    }
+
+    /// Makes a change and returns when it is on disk.
+    pub async fn write<C: Change>(&self, tenant: &Tenant, change: C) -> Result<C::Output, C::Error> {
+        let result = self.send(tenant, change).await?;
+        result.await.unwrap_or_else(|_| Err(StorageError::Panicked.into()))
+    }
+
+    /// Hands a change in and returns as soon as it has its place in the queue. A failure is logged.
+    pub async fn hand_in<C: Change>(&self, tenant: &Tenant, change: C) -> Result<(), StorageError> {
+        self.send(tenant, change).await.map(drop)
+    }
+
+    /// Looks at rows, all of one moment. Meant for a few rows that are found by a key.
+    pub async fn read<C: Change>(&self, tenant: &Tenant, look: C) -> Result<C::Output, C::Error> {
+        match &*self.engine {
+            Kind::Sqlite(sqlite) => sqlite.read(tenant.clone(), &look),
+            Kind::Postgres(server) => server.read(tenant.clone(), &look).await,
+        }
+    }
+
+    /// Looks at many rows, without keeping others from their work.
+    pub async fn scan<C: Change>(&self, tenant: &Tenant, look: C) -> Result<C::Output, C::Error> {
+        let (engine, tenant) = (Arc::clone(&self.engine), tenant.clone());
+        match &*self.engine {
+            Kind::Sqlite(_) => {
+                let scan = move || match &*engine {
+                    Kind::Sqlite(sqlite) => sqlite.read(tenant, &look),
+                    Kind::Postgres(_) => Err(StorageError::Panicked.into()),
+                };
+                tokio::task::spawn_blocking(scan).await.unwrap_or_else(|_| Err(StorageError::Panicked.into()))
+            }
+            Kind::Postgres(server) => server.read(tenant, &look).await,
+        }
+    }
+
+    /// Hears what changes tell, on whichever node they are made.
+    #[must_use]
+    pub fn listen(&self) -> broadcast::Receiver<Notice> {
+        self.notices.subscribe()
+    }
+
+    /// What is wrong with the database itself; nothing when it is sound.
+    pub async fn check(&self) -> Result<Vec<String>, StorageError> {
+        let engine = Arc::clone(&self.engine);
+        match &*self.engine {
+            Kind::Sqlite(_) => {
+                let check = move || match &*engine {
+                    Kind::Sqlite(sqlite) => sqlite.check(),
+                    Kind::Postgres(_) => Err(StorageError::Panicked),
+                };
+                tokio::task::spawn_blocking(check).await.unwrap_or(Err(StorageError::Panicked))
+            }
+            Kind::Postgres(server) => server.check().await,
+        }
+    }
+
+    async fn send<C: Change>(&self, tenant: &Tenant, change: C) -> Result<Coming<C>, StorageError> {
+        match &*self.engine {
+            Kind::Sqlite(sqlite) => sqlite.hand_in(tenant.clone(), change).await,
+            Kind::Postgres(server) => server.hand_in(tenant.clone(), change).await,
+        }
+    }
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Database").field("engine", &self.engine()).finish_non_exhaustive()
+    }
+}

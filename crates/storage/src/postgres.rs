@@ -1,0 +1,236 @@
+//! The shared engine: a PostgreSQL server that any number of nodes use at once.
+//!
+//! The server holds tenants apart: statements run as a role that owns nothing, under row-level security, with the tenant
+//! set for one transaction only. Changes of one lane are gathered while the one before is under way and share a
+//! transaction, as in the embedded engine; lanes run side by side.
+
+mod lanes; // who is stored together with whom
+mod roles; // who the statements run as
+mod schema; // tables, and that they are guarded
+mod statement; // parameters, rows and errors
+
+use crate::{
+    change::{Change, Coming, Ended, Waiting, queued},
+    error::StorageError,
+    faults::Faults,
+    migrations::Migration,
+    notice::{Notice, Notices},
+    transaction::{Connection, Transaction},
+};
+use lanes::Lanes;
+use roost_protocol::Tenant;
+use sqlx::{
+    Connection as _, PgPool,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions},
+};
+use statement::told;
+pub(crate) use statement::{execute, rows};
+use std::{str::FromStr as _, time::Duration};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+/// Connections of one node: lanes and readers, below what a server gives to a few nodes by default.
+const CONNECTIONS_MAX: u32 = 20;
+
+/// How long to wait for a connection.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Changes that may wait; who comes later waits before the queue.
+const QUEUE_MAX: usize = 1024;
+
+/// How often a change is tried again after it met one of another node.
+const CLASHES_MAX: usize = 10;
+
+/// Everything of ours is in one schema.
+const SCHEMA: &str = "roost";
+
+/// Where notices are sent.
+const CHANNEL: &str = "roost";
+
+pub(crate) struct PostgresServer {
+    store: Store,
+    queue: mpsc::Sender<Box<dyn Waiting>>,
+    tasks: [JoinHandle<()>; 2],
+}
+
+/// What a batch needs.
+#[derive(Clone)]
+pub(crate) struct Store {
+    pool: PgPool,
+    faults: Faults,
+}
+
+impl PostgresServer {
+    pub(crate) async fn open(
+        url: &str,
+        known: &[Migration],
+        faults: Faults,
+        notices: Notices,
+    ) -> Result<Self, StorageError> {
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|_| StorageError::Unavailable {
+                message: "the URL of the database is not one".to_owned(),
+            })?
+            .options([("search_path", SCHEMA)])
+            .application_name("roost");
+        schema::prepare(&options, known).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(CONNECTIONS_MAX)
+            .acquire_timeout(CONNECTED_WITHIN)
+            .after_connect(|connection, _| Box::pin(roles::step_down(connection)))
+            .connect_with(options)
+            .await
+            .map_err(told)?;
+        let mut listener = PgListener::connect_with(&pool).await.map_err(told)?;
+        listener.listen(CHANNEL).await.map_err(told)?;
+        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
+        let store = Store { pool, faults };
+        let lanes = Lanes::new(store.clone(), CONNECTIONS_MAX as usize / 2);
+        let tasks = [tokio::spawn(lanes.work(waiting)), tokio::spawn(pass_on(listener, notices))];
+        Ok(Self { store, queue, tasks })
+    }
+
+    pub(crate) async fn hand_in<C: Change>(
+        &self,
+        tenant: Tenant,
+        change: C,
+    ) -> Result<Coming<C>, StorageError> {
+        let (waiting, result) = queued(tenant, change);
+        self.queue
+            .send(waiting)
+            .await
+            .map_err(|_| StorageError::Unavailable { message: "it was closed".to_owned() })?;
+        Ok(result)
+    }
+
+    pub(crate) async fn read<C: Change>(&self, tenant: Tenant, look: &C) -> Result<C::Output, C::Error> {
+        let mut transaction = self.store.begin(tenant).await?;
+        let result = look.apply(&mut transaction).await;
+        if let Connection::Postgres(inner) = transaction.connection {
+            inner.rollback().await.map_err(told)?;
+        }
+        result
+    }
+
+    /// Whether the server still guards every table.
+    pub(crate) async fn check(&self) -> Result<Vec<String>, StorageError> {
+        let mut connection = self.store.pool.acquire().await.map_err(told)?;
+        schema::unguarded(&mut connection).await
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        // The one that stores ends by itself when everything handed in is stored.
+        self.tasks[1].abort();
+    }
+}
+
+/// Carries notices of all nodes to who listens here.
+async fn pass_on(mut listener: PgListener, notices: Notices) {
+    loop {
+        match listener.recv().await {
+            Ok(told) => {
+                if let Some(notice) = Notice::of_text(told.payload()) {
+                    notices.pass_on(notice);
+                }
+            }
+            // It connects again by itself; whoever listens looks by the clock meanwhile.
+            Err(error) => {
+                tracing::warn!(%error, "the database's notices are interrupted");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+}
+
+impl Store {
+    async fn begin(&self, tenant: Tenant) -> Result<Transaction, StorageError> {
+        let mut inner = self.pool.begin().await.map_err(told)?;
+        let set = "SELECT set_config('roost.tenant', $1, true)";
+        sqlx::query(set).bind(tenant.as_str().to_owned()).execute(&mut *inner).await.map_err(told)?;
+        Ok(Transaction::new(Connection::Postgres(inner), tenant, self.faults.clone()))
+    }
+
+    /// Stores changes of one tenant together, or each alone when one of them stands in the way.
+    async fn store(&self, batch: Vec<Box<dyn Waiting>>) {
+        let mut batch = batch;
+        match self.attempt(&mut batch).await {
+            Ok(()) => batch.into_iter().for_each(|change| change.finish(Ok(()))),
+            // Whether it was stored is not known, so nobody is told that it was, and nothing is tried twice.
+            Err(Lost::Entirely(error)) => {
+                batch.into_iter().for_each(|change| change.finish(Err(error.clone())));
+            }
+            Err(Lost::Together) => {
+                for change in batch {
+                    self.store_alone(change).await;
+                }
+            }
+        }
+    }
+
+    async fn store_alone(&self, mut change: Box<dyn Waiting>) {
+        let mut stored =
+            Err(StorageError::Unavailable { message: "other nodes were always faster".to_owned() });
+        for _ in 0..CLASHES_MAX {
+            match self.attempt(std::slice::from_mut(&mut change)).await {
+                Ok(()) => stored = Ok(()),
+                Err(Lost::Entirely(error)) => stored = Err(error),
+                Err(Lost::Together) => continue,
+            }
+            break;
+        }
+        change.finish(stored);
+    }
+
+    async fn attempt(&self, batch: &mut [Box<dyn Waiting>]) -> Result<(), Lost> {
+        let Some(first) = batch.first() else { return Ok(()) };
+        let alone = batch.len() == 1;
+        let mut transaction = self.begin(first.tenant().clone()).await.map_err(Lost::Entirely)?;
+        for change in batch {
+            (transaction.wrote, transaction.broken, transaction.clashed) = (false, false, false);
+            let told_before = transaction.notices.len();
+            if change.run(&mut transaction).await == Ended::Well {
+                continue;
+            }
+            transaction.notices.truncate(told_before);
+            if transaction.clashed || (!alone && (transaction.broken || transaction.wrote)) {
+                // Dropped, which takes everything back.
+                return Err(Lost::Together);
+            }
+            if alone {
+                return Ok(());
+            }
+        }
+        self.commit(transaction).await.map_err(Lost::Entirely)
+    }
+
+    async fn commit(&self, mut transaction: Transaction) -> Result<(), StorageError> {
+        let notices: Vec<String> = transaction.notices.iter().map(Notice::to_text).collect();
+        for notice in &notices {
+            let tell = "SELECT pg_notify('roost', $1)";
+            transaction.rows(tell, &[notice.into()]).await?;
+        }
+        transaction.faults.step()?;
+        match transaction.connection {
+            Connection::Postgres(inner) => inner.commit().await.map_err(told),
+            Connection::Sqlite(_) => Ok(()),
+        }
+    }
+}
+
+/// Why a batch did not work as a whole.
+enum Lost {
+    /// One of them stands in the way, or another node does: each is to be tried alone.
+    Together,
+    /// Nobody's change can be stored.
+    Entirely(StorageError),
+}
+
+/// A connection of its own, as who the URL names.
+async fn connect(options: &PgConnectOptions) -> Result<sqlx::PgConnection, StorageError> {
+    let connecting = sqlx::PgConnection::connect_with(options);
+    let connected = tokio::time::timeout(CONNECTED_WITHIN, connecting).await;
+    connected
+        .map_err(|_| StorageError::Unavailable { message: "the server does not answer".to_owned() })?
+        .map_err(told)
+}

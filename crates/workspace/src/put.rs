@@ -1,0 +1,112 @@
+//! Writing and removing one file, or several at once.
+
+use crate::{
+    Condition, FileInfo, FilePath, Limits, Once, Owner, Role, WorkspaceError, Writer, answers,
+    answers::Answered,
+    clock,
+    proposals::propose,
+    rules::{Rule, rule_for, rules},
+    write::{Becomes, Order, look, write},
+};
+use roost_storage::{Change, Transaction};
+use serde::{Deserialize, Serialize};
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Done {
+    /// It is made: this is the file now. A file that was removed has the version of its removal.
+    Made(FileInfo),
+    /// It waits for a person under this number.
+    Proposed(i64),
+}
+
+/// What is to become of one file.
+#[derive(Debug, Clone)]
+pub struct Write {
+    /// Which file.
+    pub path: FilePath,
+    /// What must hold for it.
+    pub condition: Condition,
+    /// Its content; absent to remove it.
+    pub content: Option<Content>,
+}
+
+/// A content and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// What they are.
+    pub content_type: String,
+}
+
+impl Write {
+    fn becomes(&self) -> Becomes<'_> {
+        match &self.content {
+            Some(Content { bytes, content_type }) => Becomes::Content { content: bytes, content_type },
+            None => Becomes::Removed,
+        }
+    }
+}
+
+/// Writes that are made all or not at all, in order.
+pub(crate) struct Put {
+    pub(crate) owner: Owner,
+    pub(crate) limits: Limits,
+    pub(crate) writer: Writer,
+    pub(crate) writes: Vec<Write>,
+    /// How the request is told apart from others, with the operation it is for.
+    pub(crate) once: Option<(String, Once)>,
+}
+
+impl Change for Put {
+    type Output = Answered<Vec<Done>>;
+    type Error = WorkspaceError;
+
+    fn lane(&self) -> &str {
+        self.owner.workspace.as_str()
+    }
+
+    async fn apply(&self, transaction: &mut Transaction) -> Result<Answered<Vec<Done>>, WorkspaceError> {
+        let now = clock::now();
+        if let Some((operation, once)) = &self.once
+            && let Some(outcome) =
+                answers::find_answer(transaction, &self.owner, operation, once, now).await?
+            && let Ok(value) = serde_json::from_str(&outcome)
+        {
+            return Ok(Answered { value, replayed: true });
+        }
+        let rules = match self.writer.role {
+            Role::Agent => rules(transaction, &self.owner).await?,
+            Role::Person => Vec::new(),
+        };
+        let mut done = Vec::with_capacity(self.writes.len());
+        for one in &self.writes {
+            let order = Order {
+                path: &one.path,
+                condition: &one.condition,
+                becomes: one.becomes(),
+                author: &self.writer.author,
+                now,
+            };
+            done.push(match rule_for(&rules, one.path.as_str()) {
+                Rule::Write => Done::Made(write(transaction, &self.owner, &self.limits, order).await?),
+                Rule::Read => return Err(WorkspaceError::ReadOnlyForAgents),
+                Rule::Propose => {
+                    let look = look(transaction, &self.owner, &one.path).await?;
+                    if !one.condition.holds(look.etag()) {
+                        return Err(WorkspaceError::Conflict { current_version: look.current_version() });
+                    }
+                    Done::Proposed(propose(transaction, &self.owner, &order, look.etag()).await?)
+                }
+            });
+        }
+        if let Some((operation, once)) = &self.once
+            && let Ok(outcome) = serde_json::to_string(&done)
+        {
+            answers::keep_answer(transaction, &self.owner, operation, once, &outcome, now).await?;
+        }
+        Ok(Answered::new(done))
+    }
+}
