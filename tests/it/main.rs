@@ -18,6 +18,7 @@ mod names;
 mod postgres_cluster;
 mod reach;
 mod rights;
+mod secrets;
 mod services;
 mod slush;
 mod sources;

@@ -8,6 +8,7 @@ use crate::{
 use serde_json::Value;
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -136,6 +137,19 @@ impl TestHome {
             Ok(output) => Ran::new(&output),
             Err(error) => panic!("start roost: {error}"),
         }
+    }
+
+    /// Runs `roost` to its end with this on its standard input.
+    #[track_caller]
+    pub fn roost_with_input(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().expect("the binary was found and can be started");
+        if let Some(mut stdin) = process.stdin.take() {
+            // One that refuses its arguments need not read it.
+            stdin.write_all(input).ok();
+        }
+        Ran::new(&process.wait_with_output().expect("it is our child"))
     }
 
     /// The document that `roost … --json` prints.

@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Services,
     /// List, add, remove or sync the sources of agents
     Repos(ReposArguments),
+    /// List, set or remove the secrets of this home
+    Secrets(SecretsArguments),
     /// Talk to the host: a conversation, or one message and its answer
     Chat(ChatArguments),
     /// Show the models there are, choose one, or fetch one for this machine
@@ -364,6 +366,28 @@ pub(crate) enum Repos {
     Sync {
         /// Id of the source
         id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SecretsArguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<SecretsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretsVerb {
+    /// Show every name and who was granted it (the default); values are never shown
+    List,
+    /// Keep a value, read from standard input or asked for at a terminal
+    Set {
+        /// Letters, digits and `_`, as agents read it from their environment
+        name: String,
+    },
+    /// Forget a value
+    Remove {
+        /// As `roost secrets` lists it
+        name: String,
     },
 }
 

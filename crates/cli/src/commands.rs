@@ -14,6 +14,7 @@ mod new;
 mod repos;
 mod rights;
 mod run;
+mod secrets;
 mod services;
 mod test;
 mod up;
@@ -40,6 +41,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Call(call) => call::call(config, &call, output).await,
         Command::Services => services::services(config, output).await,
         Command::Repos(repos) => repos::repos(config, repos, output).await,
+        Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
         Command::Chat(chat) => chat::chat(config, chat, output).await,
         Command::Models(models) => models::models(config, models, output).await,
         Command::Login(login) => login::login(config, &login, output).await,

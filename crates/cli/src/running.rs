@@ -88,6 +88,11 @@ impl RunningHost {
         Some(Self { address, owner, client })
     }
 
+    /// True when it surely belongs to the owner of the home: only then it is shown the token, or told anything secret.
+    pub(crate) fn is_the_owners(&self) -> bool {
+        self.owner.is_some()
+    }
+
     /// All agents, as the running host knows them.
     pub(crate) async fn agents(&self) -> Result<Vec<AgentListing>, Failure> {
         self.listing("/v1/agents").await

@@ -1,7 +1,7 @@
 //! From the rights in force to what a worker may touch.
 
 use crate::{
-    secrets,
+    secrets::{self, Values},
     settings::{Home, HostSettings},
 };
 use roost_protocol::{Access, AgentsUse, Failure, NetworkMode, Reason, Right};
@@ -25,6 +25,7 @@ pub(crate) fn confinement(
     file: &Path,
     rights: &[Right],
     settings: &HostSettings,
+    values: Values<'_>,
     environment: &mut BTreeMap<String, String>,
     certificate: impl FnOnce() -> io::Result<String>,
 ) -> Result<Confinement, Failure> {
@@ -67,14 +68,13 @@ pub(crate) fn confinement(
                 }
             }
             Right::Secret { name, host, header } => {
-                let value = settings.variables.get(name.as_str()).map(String::as_str);
-                let secret = secrets::placeholder(name, value, host, header)?;
+                let secret = secrets::placeholder(name, values.get(name), host, header)?;
                 environment.insert(name.as_str().to_owned(), secret.placeholder);
                 secrets.push(secret.in_use);
             }
             Right::Environment(name) => {
-                let value = settings.variables.get(name.as_str());
-                environment.extend(value.map(|value| (name.as_str().to_owned(), value.clone())));
+                let value = values.get(name);
+                environment.extend(value.map(|value| (name.as_str().to_owned(), value.to_owned())));
             }
             _ => {}
         }

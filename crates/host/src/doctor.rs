@@ -1,6 +1,6 @@
 //! What this machine has, what is missing, and what each missing thing costs.
 
-use crate::host::Host;
+use crate::{host::Host, vault::KeyPlace};
 use roost_chat::StandingState;
 use roost_protocol::{Language, Level, NetworkMode};
 use roost_runtime::EngineKind;
@@ -63,6 +63,7 @@ pub async fn examine(host: &Host) -> Vec<Finding> {
     findings.extend(self_tests(host).await);
     findings.push(records(host));
     findings.push(model(host).await);
+    findings.extend(vault(host).await);
     findings
 }
 
@@ -102,6 +103,26 @@ fn records(host: &Host) -> Finding {
             "nothing is granted while this holds",
             failure.next_step(),
         ),
+    }
+}
+
+/// The vault, where there is one.
+async fn vault(host: &Host) -> Option<Finding> {
+    match host.vault().list().await.transpose()? {
+        Ok((KeyPlace::Keychain, names)) => {
+            Some(Finding::ok("vault", format!("{} secrets, their key is in the keychain", names.len())))
+        }
+        Ok((KeyPlace::File, names)) => {
+            let detail = format!("{} secrets, their key is in keys/vault.key beside them", names.len());
+            Some(Finding::ok("vault", detail))
+        }
+        Err(failure) => Some(Finding::lacking(
+            "vault",
+            FindingState::Missing,
+            failure.message.clone(),
+            "no agent that was granted a variable or a secret can run",
+            failure.next_step(),
+        )),
     }
 }
 

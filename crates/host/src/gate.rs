@@ -22,7 +22,9 @@ pub use self::{
 pub(crate) use self::{
     audit::{rows as audit_rows, verify as verify_audit},
     command_text::revoke_command,
+    disk::Disk,
     grants::Generation,
+    lock_file::LockFile,
 };
 
 use self::{

@@ -23,6 +23,7 @@ use crate::{
     store::Store,
     tokens::Tokens,
     toolbox::{CurrentToolbox, Toolbox},
+    vault::{Keychain, Vault},
     voice::Voice,
 };
 use roost_apps::{AgentFile, AgentsFolder, Description};
@@ -98,6 +99,7 @@ impl Host {
             runtime: runtime.clone(),
             settings: Arc::clone(&settings),
             gate: Arc::clone(&gate),
+            vault: Vault::open(&settings.home, Keychain::of(&settings)),
             calls,
         });
         let book = Arc::new(Book::new(settings.home.book()));
@@ -436,7 +438,7 @@ impl Inner {
     async fn runnable_of(&self, among: &Shelves, callable: &Callable) -> Result<Arc<Runnable>, Failure> {
         let knowledge = among.knowledge_of(callable)?;
         let runnables = &knowledge.runnables;
-        if let Some(runnable) = runnables.get(&callable.path, callable.digest, &self.gate) {
+        if let Some(runnable) = runnables.get(&callable.path, callable.digest, &self.workshop) {
             return Ok(runnable);
         }
         let file = source_of(&knowledge, callable)?;

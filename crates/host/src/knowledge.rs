@@ -7,6 +7,7 @@ use crate::{
     gate::Generation,
     program::{Runnables, Source, Workshop},
     roster::{FileState, LastReading, Roster},
+    vault::VaultState,
 };
 use futures::{
     FutureExt as _, StreamExt as _,
@@ -49,8 +50,8 @@ pub(crate) struct Knowledge {
     workshop: Arc<Workshop>,
     book: Arc<Book>,
     descriptions: Mutex<Descriptions>,
-    /// State of the grants at the last look: what failed for want of one may work with it.
-    grants_seen: Mutex<Generation>,
+    /// State of the grants and of the vault at the last look: what failed for want of one may work with it.
+    given_seen: Mutex<(Generation, VaultState)>,
     files: Mutex<BTreeMap<String, FileState>>,
     roster: RwLock<Arc<Roster>>,
     /// Held from the reading of files to the noting of what was read: an older look must not undo a newer one.
@@ -91,7 +92,7 @@ impl Knowledge {
         });
         Arc::new(Self {
             folder,
-            grants_seen: Mutex::new(workshop.gate.grants().generation(None)),
+            given_seen: Mutex::new(given(&workshop)),
             workshop,
             book,
             descriptions: Mutex::new(descriptions),
@@ -120,10 +121,10 @@ impl Knowledge {
         lock(&self.descriptions).source(digest)
     }
 
-    /// A file that failed for want of a right is asked again once something was granted.
+    /// A file that failed for want of a right or a secret is asked again once something was granted or set.
     fn reconsider(&self) {
-        let now = self.workshop.gate.grants().generation(None);
-        let before = std::mem::replace(&mut *lock(&self.grants_seen), now);
+        let now = given(&self.workshop);
+        let before = std::mem::replace(&mut *lock(&self.given_seen), now);
         if before != now {
             lock(&self.descriptions).forget(|described| {
                 matches!(described, Described::Failed(failure) if failed_for_want_of_rights(failure))
@@ -434,7 +435,14 @@ fn failed_for_want_of_rights(failure: &Failure) -> bool {
             | Reason::GrantsUnusable
             | Reason::AuditUnusable
             | Reason::DiskLimit
+            | Reason::SecretMissing
+            | Reason::VaultUnusable
     )
+}
+
+/// What agents were given so far.
+fn given(workshop: &Workshop) -> (Generation, VaultState) {
+    (workshop.gate.grants().generation(None), workshop.vault.generation())
 }
 
 /// What another runner or another interpreter would say about a file may differ.

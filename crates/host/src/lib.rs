@@ -15,6 +15,7 @@ mod standing; // what an agent file is to the gate
 mod program; // from a file to a program
 mod confinement; // from rights to what a worker may touch
 mod secrets; // values that agents use without seeing them
+mod vault; // values, sealed
 mod perform; // one call
 mod arguments; // key=value by schema
 mod context; // what an agent knows before it runs
@@ -71,6 +72,7 @@ pub use self::{
     starter::{NewAgent, create_home, new_agent},
     store::local_owner,
     tokens::{Credential, MadeToken, NewToken, NoCredential, Scope, TokenListing, TooOften},
+    vault::{InvalidSecretValue, KeyPlace, SecretListing, SecretUser, SecretValue, Secrets, Vault},
     voice::{Voice, sealed as sealed_voice, unsealed as unsealed_voice},
     watch::{Watch, watch},
     why::{Explanation, explain},

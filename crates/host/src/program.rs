@@ -6,12 +6,15 @@ use crate::{
     gate::{Gate, Generation},
     perform::because_of,
     roster::Roster,
+    secrets::Values,
     settings::{Home, HostSettings},
     standing::{Places, Standing, app_id},
+    vault::{ResolvedSecret, Vault, VaultState, secret_of},
 };
 use roost_apps::{AgentFile, PythonSource};
 use roost_protocol::{
     Asks, Dependencies, Digest, Failure, FileKind, HostPort, HostTraffic, Language, Limits, Right,
+    VariableName,
 };
 use roost_runtime::{Agent, LoadFailed, Loaded, Program, PythonVersion, Runtime};
 use std::{
@@ -30,8 +33,21 @@ pub(crate) struct Runnable {
     pub(crate) rights: Vec<Right>,
     granted: Vec<Granted>,
     pub(crate) standing: Arc<Standing>,
+    /// Values of the vault that the agent sees, or uses behind a placeholder.
+    #[cfg_attr(not(test), expect(dead_code, reason = "what an agent says is to be cleared of them"))]
+    pub(crate) secrets: Arc<[ResolvedSecret]>,
+    /// Names that the rights in force are about, whether the vault has them or not.
+    secret_names: Vec<VariableName>,
+    prepared_with: PreparedWith,
+}
+
+/// What a program was prepared from. Where one of them changed, it is prepared again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PreparedWith {
     /// State of the grants that the rights were read from.
-    generation: Generation,
+    grants: Generation,
+    /// State of the vault that the values were read from.
+    vault: VaultState,
 }
 
 impl Runnable {
@@ -67,7 +83,9 @@ pub(crate) struct Rights {
     rights: Vec<Right>,
     granted: Vec<Granted>,
     standing: Arc<Standing>,
-    generation: Generation,
+    secrets: Arc<[ResolvedSecret]>,
+    secret_names: Vec<VariableName>,
+    prepared_with: PreparedWith,
 }
 
 /// A right that a person gave, and how its use shows in a worker.
@@ -81,11 +99,15 @@ struct Granted {
 pub(crate) struct Runnables(Mutex<HashMap<(PathBuf, Digest), Arc<Runnable>>>);
 
 impl Runnables {
-    /// A program that was prepared with the grants as they are now.
-    pub(crate) fn get(&self, path: &Path, digest: Digest, gate: &Gate) -> Option<Arc<Runnable>> {
+    /// A program that was prepared with the grants and the secrets as they are now.
+    pub(crate) fn get(&self, path: &Path, digest: Digest, workshop: &Workshop) -> Option<Arc<Runnable>> {
         let found = self.lock().get(&(path.to_owned(), digest)).cloned();
         found.filter(|runnable| {
-            gate.grants().generation(Some(&runnable.standing.caller.app)) == runnable.generation
+            let now = PreparedWith {
+                grants: workshop.gate.grants().generation(Some(&runnable.standing.caller.app)),
+                vault: workshop.vault.state(&runnable.secret_names),
+            };
+            now == runnable.prepared_with
         })
     }
 
@@ -95,7 +117,7 @@ impl Runnables {
         let runnable = Arc::new(runnable);
         let mut all = self.lock();
         let kept = all.entry(key).or_insert_with(|| Arc::clone(&runnable));
-        if kept.generation != runnable.generation {
+        if kept.prepared_with != runnable.prepared_with {
             *kept = runnable;
         }
         Arc::clone(kept)
@@ -140,6 +162,7 @@ pub(crate) struct Workshop {
     pub(crate) runtime: Runtime,
     pub(crate) settings: Arc<HostSettings>,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) vault: Vault,
     pub(crate) calls: Arc<Calls>,
 }
 
@@ -156,7 +179,9 @@ impl Workshop {
             rights: prepared.rights,
             granted: prepared.granted,
             standing: prepared.standing,
-            generation: prepared.generation,
+            secrets: prepared.secrets,
+            secret_names: prepared.secret_names,
+            prepared_with: prepared.prepared_with,
             agent: self.runtime.agent(program),
         })
     }
@@ -165,18 +190,25 @@ impl Workshop {
     pub(crate) async fn program(&self, file: Source, folder: PathBuf) -> Result<(Program, Rights), Failure> {
         // Before the rights are looked at: a grant that is made meanwhile makes the next call prepare it again.
         let app = app_id(&file.path, &self.settings.home);
-        let generation = self.gate.grants().generation(Some(&app));
+        let grants = self.gate.grants().generation(Some(&app));
         let (dependencies, asks) = self.read(&file).await?;
         let standing = Arc::new(Standing::new(&file.path, file.digest, asks, &self.settings.home));
         let in_force = standing.in_force(&self.gate, self.settings.surface.user_home.as_deref());
+        let secret_names: Vec<VariableName> = in_force.rights.iter().filter_map(secret_of).cloned().collect();
+        let resolved = self.vault.resolve(&secret_names).await?;
+        let values = Values { vault: &resolved.secrets, variables: &self.settings.variables };
         let own = self.settings.agents.get(&settings_key(&file.path, &file.file_name, &self.settings.home));
         let limits = own.map_or(&self.settings.limits, |own| &own.limits).clone();
         let mut environment = self.settings.environment.clone();
         environment.extend(own.map(|own| own.environment.clone()).unwrap_or_default());
-        let confinement =
-            confinement::confinement(&file.path, &in_force.rights, &self.settings, &mut environment, || {
-                self.runtime.proxy_certificate()
-            })?;
+        let confinement = confinement::confinement(
+            &file.path,
+            &in_force.rights,
+            &self.settings,
+            values,
+            &mut environment,
+            || self.runtime.proxy_certificate(),
+        )?;
         let withheld = in_force.withheld.into_iter().filter(|name| !environment.contains_key(name)).collect();
         let granted: Vec<Granted> =
             in_force.granted.iter().map(|right| self.granted(right, file.language)).collect();
@@ -197,7 +229,15 @@ impl Workshop {
             withheld,
             watched,
         };
-        Ok((program, Rights { rights: in_force.rights, granted, standing, generation }))
+        let prepared = Rights {
+            rights: in_force.rights,
+            granted,
+            standing,
+            secrets: resolved.secrets.into(),
+            secret_names,
+            prepared_with: PreparedWith { grants, vault: resolved.state },
+        };
+        Ok((program, prepared))
     }
 
     /// Only Python workers see which files and variables are used.
@@ -261,3 +301,6 @@ pub(crate) fn grammar(version: PythonVersion) -> roost_apps::PythonVersion {
     let narrow = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
     roost_apps::PythonVersion { major: narrow(version.major), minor: narrow(version.minor) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! Secrets that an agent uses without seeing them: a placeholder in its environment, the value only in the proxy.
 
+use crate::{settings::Variables, vault::ResolvedSecret};
 use roost_protocol::{Failure, HeaderName, HostPort, Reason, VariableName};
 use roost_runtime::SecretUse;
 use std::{collections::BTreeMap, fs, io, path::Path};
@@ -19,6 +20,20 @@ const SYSTEM_BUNDLES: [&str; 4] = [
 const BUNDLE_VARIABLES: [&str; 5] =
     ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "DENO_CERT"];
 
+/// Where the values of granted names come from: the vault, then the host's own variables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Values<'a> {
+    pub(crate) vault: &'a [ResolvedSecret],
+    pub(crate) variables: &'a Variables,
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn get(self, name: &VariableName) -> Option<&'a str> {
+        let kept = self.vault.iter().find(|secret| secret.name == *name).map(|secret| secret.value.expose());
+        kept.or_else(|| self.variables.get(name.as_str()).map(String::as_str))
+    }
+}
+
 /// What stands for a value, and the value.
 #[derive(Debug)]
 pub(crate) struct Secret {
@@ -26,8 +41,8 @@ pub(crate) struct Secret {
     pub(crate) in_use: SecretUse,
 }
 
-/// A placeholder for the value of this variable. It is the same as long as the host runs, so that workers can be
-/// reused, and another one afterwards.
+/// A placeholder for this value. It is the same as long as the host runs and the value stays, so that workers can be
+/// reused, and another one afterwards: workers are told apart by it.
 pub(crate) fn placeholder(
     name: &VariableName,
     value: Option<&str>,
@@ -37,11 +52,14 @@ pub(crate) fn placeholder(
     let refuse =
         |why: String| Failure::new(Reason::InvalidSettings, format!("the secret {}: {why}", name.as_str()));
     let value = value.ok_or_else(|| {
-        refuse("the host has no variable of that name".to_owned())
-            .with_next("put it into `.env` in the home folder")
+        let message = format!("the secret {}: neither the vault nor a variable has it", name.as_str());
+        Failure::new(Reason::SecretMissing, message).with_next(format!(
+            "`roost secrets set {}`, or put it into `.env` in the home folder",
+            name.as_str()
+        ))
     })?;
     let host = goes_to(host);
-    let placeholder = format!("roost-secret-{}", unguessable(name, &host)?);
+    let placeholder = format!("roost-secret-{}", unguessable(name, &host, value)?);
     let in_use =
         SecretUse::new(&placeholder, value, host, header).map_err(|error| refuse(error.to_string()))?;
     Ok(Secret { placeholder, in_use })
@@ -53,7 +71,7 @@ pub(crate) fn goes_to(host: &HostPort) -> HostPort {
 }
 
 /// Different for every host process, and worth nothing to who reads it.
-fn unguessable(name: &VariableName, host: &HostPort) -> Result<String, Failure> {
+fn unguessable(name: &VariableName, host: &HostPort, value: &str) -> Result<String, Failure> {
     static SEED: std::sync::OnceLock<[u8; 32]> = std::sync::OnceLock::new();
     let seed = match SEED.get() {
         Some(seed) => seed,
@@ -64,7 +82,8 @@ fn unguessable(name: &VariableName, host: &HostPort) -> Result<String, Failure> 
             SEED.get_or_init(|| seed)
         }
     };
-    let text = [&seed[..], name.as_str().as_bytes(), host.to_string().as_bytes()].concat();
+    let text = format!("{}\n{host}\n{value}", name.as_str());
+    let text = [&seed[..], text.as_bytes()].concat();
     Ok(roost_protocol::Digest::of(&text).to_string()[..32].to_owned())
 }
 

@@ -105,6 +105,11 @@ impl Home {
         self.root.join("run")
     }
 
+    /// What the host seals with, and what it sealed.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.root.join("keys")
+    }
+
     /// What was removed or replaced and can be taken back.
     #[must_use]
     pub fn trash(&self) -> PathBuf {

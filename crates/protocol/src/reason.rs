@@ -178,6 +178,12 @@ reasons! {
     SourceUnavailable = "source_unavailable", "The source of agents cannot be read.", "check the address, and that git can reach it";
     /// No such source.
     UnknownSource = "unknown_source", "There is no source of this name.", "see `roost repos`, or GET /repos";
+    /// No such secret.
+    UnknownSecret = "unknown_secret", "There is no secret of this name.", "see `roost secrets list`";
+    /// An agent was granted a secret that is not there.
+    SecretMissing = "secret_missing", "A secret that the agent was granted is not there.", "set it with `roost secrets set`, or put it into `.env` in the home folder";
+    /// The vault cannot be used.
+    VaultUnusable = "vault_unusable", "The vault cannot be read, so no secret is given to anybody.", "restore `keys/vault.json` in the home folder, or move it aside and set the secrets again";
     /// The password opens nothing.
     WrongPassword = "wrong_password", "The password is not the right one.", "try again, or remove voice.zip and save anew";
     /// Another host did not answer as one.

@@ -14,7 +14,10 @@ use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
 };
-use tokio::process::{Child, Command};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::{Child, Command},
+};
 
 /// The number of the first descriptor that is not standard input, output or error.
 const FIRST_DESCRIPTOR: u32 = 3;
@@ -103,12 +106,34 @@ pub async fn run(
     environment: &BTreeMap<String, String>,
     within: Duration,
 ) -> Result<Ran, Failure> {
+    run_with_input(program, arguments, environment, "", within).await
+}
+
+/// The same with a short text on its standard input: what is secret must not stand among the arguments, which every
+/// user of the machine can read.
+pub async fn run_with_input(
+    program: &Path,
+    arguments: &[OsString],
+    environment: &BTreeMap<String, String>,
+    input: &str,
+    within: Duration,
+) -> Result<Ran, Failure> {
     let mut command = plain_command(program);
-    command.args(arguments).env_clear().envs(environment).stdin(Stdio::null()).kill_on_drop(true);
+    command.args(arguments).env_clear().envs(environment).kill_on_drop(true);
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let named = |error: &dyn std::fmt::Display| {
         Failure::new(Reason::StartFailed, format!("run {}: {error}", program.display()))
     };
-    let output = tokio::time::timeout(within, command.output())
+    let ran = async {
+        let mut child = command.spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read it says why by its exit status.
+            stdin.write_all(input.as_bytes()).await.ok();
+        }
+        child.wait_with_output().await
+    };
+    let output = tokio::time::timeout(within, ran)
         .await
         .map_err(|_| named(&format_args!("no end within {} s", within.as_secs())))?
         .map_err(|error| named(&error))?;

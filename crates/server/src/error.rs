@@ -91,6 +91,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownRoute
         | Reason::UnknownSession
         | Reason::UnknownService
+        | Reason::UnknownSecret
         | Reason::UnknownSource
         | Reason::UnknownToken => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -120,7 +121,8 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::AuditUnusable
         | Reason::StorageUnavailable
         | Reason::StorageDamaged
-        | Reason::StorageNewer => StatusCode::SERVICE_UNAVAILABLE,
+        | Reason::StorageNewer
+        | Reason::VaultUnusable => StatusCode::SERVICE_UNAVAILABLE,
         Reason::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Reason::WorkspacesOff => StatusCode::NOT_IMPLEMENTED,
         Reason::Shadowed | Reason::Disabled | Reason::AlreadyExists => StatusCode::CONFLICT,

@@ -27,6 +27,7 @@ use utoipa::{
         (name = "chat", description = "The wire"),
         (name = "models", description = "Who answers, and signing in"),
         (name = "agents", description = "Listing, calling, importing and removing agents"),
+        (name = "secrets", description = "Values that agents were granted; for the owner only"),
         (name = "services", description = "What services of the home answer"),
         (name = "modes", description = "How answers are given"),
         (name = "diagnostics", description = "What happened lately"),

@@ -85,6 +85,8 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::sources::list, routes::sources::add))
         .routes(routes!(routes::sources::remove))
         .routes(routes!(routes::sources::sync))
+        .routes(routes!(routes::secrets::list))
+        .routes(routes!(routes::secrets::set, routes::secrets::remove))
         .routes(routes!(routes::services::list))
         .routes(routes!(routes::services::serve))
         .routes(routes!(routes::services::serve_root))

@@ -9,6 +9,7 @@ pub(crate) mod liveness;
 pub(crate) mod login;
 pub(crate) mod models;
 pub(crate) mod page;
+pub(crate) mod secrets;
 pub(crate) mod services;
 pub(crate) mod sources;
 pub(crate) mod twin;
