@@ -35,6 +35,7 @@ fn agent(folder: &Path, engine: Engine, search_path: &str, source: &str) -> Arc<
         cache: folder.join("cache"),
         logs: folder.join("logs"),
         data: folder.join("data"),
+        clear: std::sync::Arc::new(|_: &[u8]| None),
         surface,
         pool: PoolSettings::default(),
         left_out: Vec::new(),

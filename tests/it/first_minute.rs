@@ -20,6 +20,9 @@ fn replace(value: &mut Value, home: &str) {
                         *inner = json!("[number]")
                     }
                     "call" if inner.as_str().is_some_and(is_call_id) => *inner = json!("[call]"),
+                    "run" if inner.as_str().is_some_and(|text| text.starts_with("run_")) => {
+                        *inner = json!("[run]")
+                    }
                     "digest" if inner.as_str().is_some_and(|text| text.len() == 64) => {
                         *inner = json!("[digest]")
                     }
@@ -194,6 +197,7 @@ fn an_outcome_has_this_shape() {
       },
       "receipt": {
         "call": "[call]",
+        "run": "[run]",
         "enforcement": {
           "level": "full",
           "landlock_abi": "[number]",

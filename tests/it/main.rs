@@ -19,6 +19,7 @@ mod postgres_cluster;
 mod reach;
 mod rights;
 mod secrets;
+mod runs;
 mod services;
 mod slush;
 mod sources;

@@ -5,11 +5,16 @@ use crate::slots::{TWIN_DELIMITER, VOICE_DELIMITER};
 /// Longest line about one agent.
 const SENTENCE_CHARACTERS_MAX: usize = 200;
 
+/// Longest part of one document: more would leave no room for a conversation.
+const DOCUMENT_CHARACTERS_MAX: usize = 16_384;
+
 /// Everything the system message is made from.
 #[derive(Debug, Default)]
 pub struct Prompt<'a> {
     /// The soul file's text.
     pub soul: &'a str,
+    /// Documents that every turn begins with: name and text.
+    pub documents: &'a [(String, String)],
     /// What agents add, in the order of the agents.
     pub contributions: &'a [String],
     /// Agents that are offered in this turn: name and description.
@@ -28,6 +33,10 @@ pub struct Prompt<'a> {
 #[must_use]
 pub fn system_message(prompt: &Prompt<'_>) -> String {
     let mut text = prompt.soul.trim().to_owned();
+    for (name, document) in prompt.documents {
+        let shown: String = document.trim().chars().take(DOCUMENT_CHARACTERS_MAX).collect();
+        text.push_str(&format!("\n\n## {name}\n{shown}"));
+    }
     for contribution in prompt.contributions.iter().filter(|contribution| !contribution.is_empty()) {
         text.push('\n');
         text.push_str(contribution);
@@ -92,6 +101,7 @@ mod tests {
     fn the_message_is_put_together_in_this_order() {
         let prompt = Prompt {
             soul: "  I am Roost.\n",
+            documents: &[("IDENTITY.md".to_owned(), "Be kind.\n".to_owned())],
             contributions: &["<memory>tea</memory>".to_owned(), String::new()],
             agents: &[("Weather", "Tells  the\nweather. And more."), ("Long", &"x".repeat(300))],
             agents_total: 5,
@@ -102,6 +112,9 @@ mod tests {
         let message = system_message(&prompt).replace(&"x".repeat(200), "x200");
         insta::assert_snapshot!(message, @r"
         I am Roost.
+
+        ## IDENTITY.md
+        Be kind.
         <memory>tea</memory>
 
         ## Agents

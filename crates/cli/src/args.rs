@@ -1,5 +1,7 @@
 //! The command line as clap reads it.
 
+pub(crate) mod runs; // words of `roost runs`
+
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use std::path::PathBuf;
 
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Repos(ReposArguments),
     /// List, set or remove the secrets of this home
     Secrets(SecretsArguments),
+    /// Show what happened, go through it again, or carry it to another host
+    Runs(runs::RunsArguments),
     /// Talk to the host: a conversation, or one message and its answer
     Chat(ChatArguments),
     /// Show the models there are, choose one, or fetch one for this machine

@@ -14,6 +14,7 @@ mod new;
 mod repos;
 mod rights;
 mod run;
+mod runs;
 mod secrets;
 mod services;
 mod test;
@@ -41,6 +42,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Call(call) => call::call(config, &call, output).await,
         Command::Services => services::services(config, output).await,
         Command::Repos(repos) => repos::repos(config, repos, output).await,
+        Command::Runs(runs) => runs::runs(config, runs, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
         Command::Chat(chat) => chat::chat(config, chat, output).await,
         Command::Models(models) => models::models(config, models, output).await,

@@ -91,6 +91,9 @@ impl Partner {
                 (status, bytes.map_err(|error| unreachable(&error))?)
             }
         };
+        if status == 204 {
+            return Ok(Value::Null);
+        }
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|error| Failure::new(Reason::HostUnreachable, format!("the host's answer: {error}")))?;
         if status < 400 { Ok(value) } else { Err(failure_in(&value)) }
@@ -175,6 +178,9 @@ fn events(
 
 /// The failure in an answer of the host.
 pub(crate) fn failure_in(value: &Value) -> Failure {
+    if let Some(message) = value["message"].as_str() {
+        return refusal_in(value, message);
+    }
     let reason = serde_json::from_value(value["reason"].clone()).unwrap_or(Reason::Internal);
     Failure {
         reason,
@@ -182,6 +188,16 @@ pub(crate) fn failure_in(value: &Value) -> Failure {
         line: value["line"].as_u64().and_then(|line| u32::try_from(line).ok()),
         next: value["next"].as_str().map(str::to_owned),
     }
+}
+
+/// The failure in a refusal of the OpenWOP contract, whose `error` is a code.
+fn refusal_in(value: &Value, message: &str) -> Failure {
+    let named = serde_json::from_value(value["details"]["reason"].clone()).ok();
+    let reason = named.unwrap_or(match value["error"].as_str() {
+        Some("unauthenticated" | "key_expired" | "key_revoked" | "forbidden") => Reason::OwnerOnly,
+        _ => Reason::BadRequest,
+    });
+    Failure::new(reason, message)
 }
 
 pub(crate) fn unreachable(error: &dyn std::fmt::Display) -> Failure {

@@ -2,24 +2,35 @@
 //!
 //! A turn is a future like any other: dropping it ends the model's request and every agent it started.
 
+mod agent_tools; // the agents as a turn uses them
+mod explicit; // what a person wrote as a call
+mod inputs; // everything a turn is made from
+
 use crate::{
     context::context_text,
     host::{Host, Inner},
     knowledge::NoProgress,
     perform::Request,
     roster::Callable,
+    runs::{
+        ActiveRun, Beginning, Cancels, Moment, RecordedModel, RecordedTools, RunKind, RunStatus, SeenFile,
+    },
+    store::local_owner,
     toolbox::Toolbox,
 };
-use futures::future::{BoxFuture, join_all};
+use agent_tools::{AgentTools, Caller};
+pub(crate) use explicit::words_of;
+use futures::future::join_all;
+pub(crate) use inputs::TurnInputs;
 use roost_chat::{
-    Explicit, ExplicitProblem, History, ModelFailure, Offer, OnEvent, Prompt, StandingState, ToolAnswer,
-    ToolCall, ToolList, Tools, Turn, TurnEvent, TurnLog, TurnOutcome, offer, parse_explicit, run_turn,
-    system_message,
+    History, ModelFailure, Offer, OnEvent, StandingState, ToolList, Turn, TurnEvent, TurnLog, TurnOutcome,
+    UnknownLine, log_lines, offer, parse_explicit, run_turn,
 };
-use roost_protocol::{CallOutcome, Failure, ModelUse, Reason, UserGuid};
-use serde_json::{Map, Value, json};
+use roost_protocol::{Failure, ModelUse, Reason, UserGuid};
+use roost_workspace::FilePath;
+use serde_json::{Value, json};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -40,6 +51,9 @@ const FIRST_LOOK_WITHIN: Duration = Duration::from_secs(10);
 
 /// A server that was started meanwhile is found after this long.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// Files of the workspace that every turn begins with: who the host is, what it is told to do, what it knows.
+const DOCUMENTS: [&str; 3] = ["IDENTITY.md", "DIRECTIVES.md", "MEMORY-INDEX.json"];
 
 /// A message to the host.
 #[derive(Debug, Default)]
@@ -77,6 +91,8 @@ pub struct ChatAnswer {
     pub offer: Option<Offer>,
     /// The messages of this turn, beginning with the new one.
     pub said: Vec<Value>,
+    /// The run it was; none when it could not be written down.
+    pub run: Option<String>,
 }
 
 impl ChatAnswer {
@@ -138,17 +154,40 @@ impl Inner {
         self.first_look().await;
         let toolbox = self.toolbox();
         if let Some(explicit) = parse_explicit(&request.input, &toolbox.definitions) {
-            return self.answer_explicit(explicit, &toolbox, &request, on_event).await.map_err(Into::into);
+            let run = self.begin_turn(TurnInputs::without_model(&request), None).await;
+            let answered = self.answer_explicit(explicit, &toolbox, &request, run.as_ref(), on_event);
+            let answered = ending_early(run.as_ref(), &self.cancels, answered).await;
+            return ended(run, answered.map_err(ChatFailure::from)).await;
         }
         if !self.has_model(request.model.as_deref()).await {
+            let run = self.begin_turn(TurnInputs::without_model(&request), None).await;
             let ranked = toolbox.ranking.rank(&[(&request.input, 1.0)]);
             let offer = offer(&request.input, &toolbox.definitions, &ranked);
             if let Some(on_event) = on_event {
                 on_event(TurnEvent::Piece(offer.text.clone()));
             }
-            return Ok(plain(&request, offer.text.clone(), Vec::new(), Some(offer)));
+            return ended(run, Ok(plain(&request, offer.text.clone(), Vec::new(), Some(offer)))).await;
         }
-        self.answer_with_model(&toolbox, request, on_event).await.map_err(Into::into)
+        self.answer_with_model(&toolbox, request, on_event).await
+    }
+
+    /// Begins to write a turn down, on the files as they are at this moment or were at the one that is named.
+    async fn begin_turn(&self, inputs: TurnInputs, moment: Option<Moment>) -> Option<ActiveRun> {
+        let owner = local_owner();
+        let payload = json!({
+            "workflowId": "chat",
+            "owner": { "tenant": owner.tenant.as_str(), "workspace": owner.workspace.as_str() },
+            "inputs": inputs,
+        });
+        let beginning = Beginning {
+            owner: &owner,
+            kind: RunKind::Chat,
+            workflow: "chat",
+            title: &inputs.input,
+            principal: "local",
+            moment,
+        };
+        self.begin_run(beginning, payload).await
     }
 
     /// A turn right after the start waits until the agents are known; none waits for a file that hangs.
@@ -187,59 +226,97 @@ impl Inner {
         toolbox: &Arc<Toolbox>,
         request: ChatRequest,
         on_event: Option<OnEvent<'_>>,
-    ) -> Result<ChatAnswer, ModelFailure> {
+    ) -> Result<ChatAnswer, ChatFailure> {
         let contributions = self.contributions(toolbox, &request).await;
         let shortlist =
             toolbox.for_turn(&request.input, &request.history.messages, &self.settings.pinned_agents);
-        let system = self.system_message(toolbox, &shortlist.tools, &contributions);
+        let (moment, documents) = self.documents().await;
+        let seen = documents.iter().map(|(seen, _)| seen.clone()).collect();
+        let inputs = self.turn_inputs(toolbox, &shortlist.tools, &request, contributions, seen);
+        let texts: Vec<(String, String)> =
+            documents.into_iter().map(|(seen, text)| (seen.path, text)).collect();
+        let system = inputs.system_message(&texts);
+        let run = self.begin_turn(inputs, moment).await;
         let user_message = json!({ "role": "user", "content": request.input });
         let mut messages = Vec::with_capacity(request.history.messages.len() + 2);
         messages.push(json!({ "role": "system", "content": system }));
         messages.extend(request.history.messages);
         messages.push(user_message.clone());
-        let caller = Caller { user: request.user.as_ref(), query: &request.input, depth: request.depth };
+        let caller = Caller {
+            user: request.user.as_ref(),
+            query: &request.input,
+            depth: request.depth,
+            run: run.as_ref().map(|run| run.id.as_str()),
+        };
         let tools = AgentTools::new(self, toolbox, &caller);
         let turn = Turn {
-            model: &self.models,
-            tools: &tools,
+            model: &RecordedModel::new(&self.models, run.as_ref()),
+            tools: &RecordedTools::new(&tools, run.as_ref()),
             definitions: &shortlist.tools,
             messages,
             wanted_model: request.model.as_deref(),
         };
-        let TurnOutcome { text, logs, model, requested_model, mut usage, said } =
-            run_turn(turn, on_event).await?;
-        usage += tools.spent();
-        let said = std::iter::once(user_message).chain(said).collect();
-        Ok(ChatAnswer {
-            text,
-            logs,
-            model: Some(model),
-            requested_model: Some(requested_model),
-            usage,
-            tools_left_out: shortlist.left_out,
-            history_left_out: request.history.left_out,
-            offer: None,
-            said,
-        })
+        let turned = async { run_turn(turn, on_event).await.map_err(ChatFailure::from) };
+        let answered = ending_early(run.as_ref(), &self.cancels, turned).await.map(|outcome| {
+            let TurnOutcome { text, logs, model, requested_model, mut usage, said } = outcome;
+            usage += tools.spent();
+            ChatAnswer {
+                text,
+                logs,
+                model: Some(model),
+                requested_model: Some(requested_model),
+                usage,
+                tools_left_out: shortlist.left_out,
+                history_left_out: request.history.left_out,
+                offer: None,
+                said: std::iter::once(user_message).chain(said).collect(),
+                run: None,
+            }
+        });
+        ended(run, answered).await
     }
 
-    fn system_message(&self, toolbox: &Toolbox, offered: &ToolList, contributions: &[String]) -> String {
-        let text = |value| Value::as_str(value).unwrap_or_default();
-        let agents: Vec<(&str, &str)> = offered
-            .iter()
-            .map(|tool| &tool["function"])
-            .map(|function| (text(&function["name"]), text(&function["description"])))
-            .collect();
-        let quarantined: Vec<&str> = toolbox.quarantined.iter().map(String::as_str).collect();
-        system_message(&Prompt {
-            soul: &self.soul.text(),
+    fn turn_inputs(
+        &self,
+        toolbox: &Toolbox,
+        offered: &ToolList,
+        request: &ChatRequest,
+        contributions: Vec<String>,
+        documents: Vec<SeenFile>,
+    ) -> TurnInputs {
+        let text = |value| Value::as_str(value).unwrap_or_default().to_owned();
+        let functions = offered.iter().map(|tool| &tool["function"]);
+        TurnInputs {
+            soul: self.soul.text().to_string(),
             contributions,
-            agents: &agents,
+            agents: functions
+                .map(|function| (text(&function["name"]), text(&function["description"])))
+                .collect(),
             agents_total: toolbox.definitions.len(),
-            quarantined: &quarantined,
+            quarantined: toolbox.quarantined.clone(),
             voice: self.modes.voice(),
             twin: self.modes.twin(),
-        })
+            documents,
+            ..TurnInputs::without_model(request)
+        }
+    }
+
+    /// The current moment of the files, and those files in it that every turn begins with.
+    async fn documents(&self) -> (Option<Moment>, Vec<(SeenFile, String)>) {
+        let owner = local_owner();
+        let Ok(moment) = self.current_moment(&owner).await else { return (None, Vec::new()) };
+        let mut documents = Vec::new();
+        if moment.sequence > 0
+            && let Ok(workspaces) = self.store.workspaces().await
+        {
+            for name in DOCUMENTS {
+                let Ok(path) = FilePath::parse(name) else { continue };
+                let Ok(file) = workspaces.get_then(&owner, moment.sequence, &path).await else { continue };
+                let seen = SeenFile { path: name.to_owned(), version: file.info.version };
+                documents.push((seen, String::from_utf8_lossy(&file.content).into_owned()));
+            }
+        }
+        (Some(moment), documents)
     }
 
     /// What agents add to the prompt. One that fails or is slow is left out and noted.
@@ -267,84 +344,55 @@ impl Inner {
             Err(_) => Err(Failure::new(Reason::TimeLimit, "system_context() took longer than 2 seconds")),
         }
     }
+}
 
-    /// Runs what a person wrote as a call. Works with and without a model.
-    async fn answer_explicit(
-        &self,
-        explicit: Result<Explicit, ExplicitProblem>,
-        toolbox: &Arc<Toolbox>,
-        request: &ChatRequest,
-        on_event: Option<OnEvent<'_>>,
-    ) -> Result<ChatAnswer, Failure> {
-        let said = |text: String| {
-            if let Some(on_event) = on_event {
-                on_event(TurnEvent::Piece(text.clone()));
-            }
-            Ok(plain(request, text, Vec::new(), None))
-        };
-        let (name, arguments) = match explicit.map_err(in_words)? {
-            Explicit::Use { agent, arguments } => (agent, arguments),
-            Explicit::Help => return said(HELP.to_owned()),
-            Explicit::Agents => return said(agents_in_words(toolbox)),
-        };
-        let caller = Caller { user: request.user.as_ref(), query: &request.input, depth: request.depth };
-        let tools = AgentTools::new(self, toolbox, &caller);
-        let call = ToolCall { id: format!("call_{}", uuid::Uuid::new_v4().simple()), name, arguments };
-        let tell = |event: TurnEvent| {
-            if let Some(on_event) = on_event {
-                on_event(event);
-            }
-        };
-        tell(TurnEvent::ToolStarted(call.clone()));
-        let answer = tools.run(&call).await;
-        let text = match &answer.result {
-            Ok(output) => output.clone(),
-            Err(message) => {
-                let next = answer.record["next"].as_str().map(|next| format!("\nNext: {next}"));
-                format!("{} could not do that: {message}{}", call.name, next.unwrap_or_default())
-            }
-        };
-        let log = TurnLog::answered(call, answer.result, answer.record);
-        tell(TurnEvent::ToolFinished(log.clone()));
-        tell(TurnEvent::RoundFinished(vec![log.clone()]));
-        tell(TurnEvent::Piece(text.clone()));
-        Ok(plain(request, text, vec![log], None))
+/// Does something, unless somebody ends the run first.
+async fn ending_early<T, E: From<Failure>>(
+    run: Option<&ActiveRun>,
+    cancels: &Cancels,
+    doing: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let Some(run) = run else { return doing.await };
+    tokio::select! {
+        done = doing => done,
+        () = cancels.of(&run.id) => Err(Failure::plain(Reason::RunCancelled).into()),
     }
 }
 
-const HELP: &str = "\
-`/Agent key=value` calls an agent directly, for example `/Calculator expression=\"2 + 2\"`. `/Agent {\"key\": 1}` takes JSON.
-`/agents` lists them. Anything else goes to the model, or, without one, gets an offer of the agents that may be meant.";
-
-/// Agents that are listed in words; more are counted.
-const LISTED_MAX: usize = 40;
-
-fn agents_in_words(toolbox: &Toolbox) -> String {
-    let mut lines: Vec<String> = toolbox
-        .definitions
-        .iter()
-        .take(LISTED_MAX)
-        .map(|tool| {
-            let description: String =
-                tool.description.lines().next().unwrap_or_default().chars().take(120).collect();
-            format!("- {}: {description}", tool.name)
-        })
-        .collect();
-    if toolbox.definitions.len() > LISTED_MAX {
-        lines.push(format!("and {} more; `roost agents` lists all", toolbox.definitions.len() - LISTED_MAX));
+/// Writes down how a turn ended.
+async fn ended(
+    run: Option<ActiveRun>,
+    answered: Result<ChatAnswer, ChatFailure>,
+) -> Result<ChatAnswer, ChatFailure> {
+    let Some(run) = run else { return answered };
+    match answered {
+        Ok(mut answer) => {
+            // A transcript is kept, too.
+            answer.said.iter_mut().for_each(|message| run.clear(message));
+            let payload = json!({
+                "text": answer.text,
+                "log": log_lines(&answer.logs, UnknownLine::Named),
+                "said": answer.said,
+                "model": answer.model,
+                "requestedModel": answer.requested_model,
+                "usage": answer.usage,
+            });
+            run.end(RunStatus::Completed, payload).await;
+            Ok(ChatAnswer { run: Some(run.id.clone()), ..answer })
+        }
+        Err(failure) => {
+            let message = failure.to_string();
+            let (status, reason) = match &failure {
+                ChatFailure::Model(failure) => (RunStatus::Failed, Failure::from(failure.clone()).reason),
+                ChatFailure::Other(failure) if failure.reason == Reason::RunCancelled => {
+                    (RunStatus::Cancelled, failure.reason)
+                }
+                ChatFailure::Other(failure) => (RunStatus::Failed, failure.reason),
+            };
+            run.end(status, json!({ "error": message, "reason": reason })).await;
+            Err(failure)
+        }
     }
-    if lines.is_empty() {
-        lines.push("There are no agents yet.".to_owned());
-    }
-    lines.join("\n")
-}
-
-fn in_words(problem: ExplicitProblem) -> Failure {
-    let reason = match problem {
-        ExplicitProblem::UnknownAgent { .. } | ExplicitProblem::AmbiguousAgent { .. } => Reason::UnknownAgent,
-        _ => Reason::BadArguments,
-    };
-    Failure::new(reason, problem.to_string())
 }
 
 /// An answer that no model had a part in.
@@ -363,95 +411,6 @@ fn plain(request: &ChatRequest, text: String, logs: Vec<TurnLog>, offer: Option<
         history_left_out: request.history.left_out,
         offer,
         said,
+        run: None,
     }
-}
-
-/// The agents as a turn uses them.
-struct AgentTools<'a> {
-    inner: &'a Inner,
-    toolbox: &'a Toolbox,
-    caller: &'a Caller<'a>,
-    /// Signals of the agent before, and which agents there were.
-    chain: Mutex<Chain>,
-    /// What agents asked of the model themselves.
-    spent: Mutex<ModelUse>,
-}
-
-/// For whom agents run, and why.
-struct Caller<'a> {
-    user: Option<&'a UserGuid>,
-    query: &'a str,
-    depth: u32,
-}
-
-impl<'a> AgentTools<'a> {
-    fn new(inner: &'a Inner, toolbox: &'a Toolbox, caller: &'a Caller<'a>) -> Self {
-        Self { inner, toolbox, caller, chain: Mutex::default(), spent: Mutex::default() }
-    }
-
-    fn spent(&self) -> ModelUse {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[derive(Default)]
-struct Chain {
-    slush: Option<Map<String, Value>>,
-    breadcrumbs: Vec<String>,
-}
-
-impl Tools for AgentTools<'_> {
-    fn has(&self, name: &str) -> bool {
-        self.toolbox.has(name)
-    }
-
-    fn run<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
-        Box::pin(async move {
-            let request = {
-                let chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
-                Request {
-                    arguments: call.arguments.clone(),
-                    user: self.caller.user.cloned(),
-                    query: Some(self.caller.query.to_owned()),
-                    slush: chain.slush.clone(),
-                    breadcrumbs: chain.breadcrumbs.clone(),
-                    tells_user: true,
-                    depth: self.caller.depth,
-                }
-            };
-            let answered = self.inner.call(&self.inner.agents, &call.name, &request).await;
-            let mut chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
-            chain.breadcrumbs.push(call.name.clone());
-            if let Ok(CallOutcome { slush: Some(slush), .. }) = &answered {
-                chain.slush = Some(slush.clone());
-            }
-            drop(chain);
-            if let Ok(CallOutcome { receipt, .. }) = &answered
-                && let Some(model) = receipt.model
-            {
-                *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += model;
-            }
-            tool_answer(answered)
-        })
-    }
-}
-
-fn tool_answer(answered: Result<CallOutcome, Failure>) -> ToolAnswer {
-    let (result, failure, receipt) = match answered {
-        Ok(CallOutcome { output, error: None, receipt, .. }) => (Ok(output), None, Some(receipt)),
-        Ok(CallOutcome { error: Some(failure), receipt, .. }) => {
-            (Err(failure.message.clone()), Some(failure), Some(receipt))
-        }
-        Err(failure) => (Err(failure.message.clone()), Some(failure), None),
-    };
-    let mut record = Map::new();
-    if let Some(failure) = failure {
-        record.insert("reason".to_owned(), json!(failure.reason));
-        record.insert("next".to_owned(), json!(failure.next_step()));
-    }
-    if let Some(receipt) = receipt {
-        record.insert("duration_us".to_owned(), json!(receipt.duration_us));
-        record.insert("receipt".to_owned(), json!(receipt));
-    }
-    ToolAnswer { result, record: Value::Object(record) }
 }

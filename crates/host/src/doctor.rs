@@ -2,8 +2,9 @@
 
 use crate::{host::Host, vault::KeyPlace};
 use roost_chat::StandingState;
-use roost_protocol::{Language, Level, NetworkMode};
+use roost_protocol::{Failure, Language, Level, NetworkMode, Reason};
 use roost_runtime::EngineKind;
+use roost_storage::Engine;
 use serde::Serialize;
 
 /// One thing that was looked at.
@@ -62,6 +63,7 @@ pub async fn examine(host: &Host) -> Vec<Finding> {
     findings.push(typescript(host).await);
     findings.extend(self_tests(host).await);
     findings.push(records(host));
+    findings.push(store(host).await);
     findings.push(model(host).await);
     findings.extend(vault(host).await);
     findings
@@ -86,6 +88,35 @@ async fn model(host: &Host) -> Finding {
         StandingState::NoAccess { user } => {
             lacking(&format!("the account {user} has no access to Copilot"), "roost login --switch")
         }
+    }
+}
+
+/// The database, and whether it is sound.
+async fn store(host: &Host) -> Finding {
+    let broken = |failure: Failure| {
+        Finding::lacking(
+            "store",
+            FindingState::Missing,
+            failure.message.clone(),
+            "no files with history, no record of runs, no tokens",
+            failure.next_step(),
+        )
+    };
+    let checked = async {
+        let database = host.inner.store.database().await?;
+        let wrong = database.check().await?;
+        Ok((database.engine(), wrong))
+    };
+    match checked.await {
+        Ok((engine, wrong)) if wrong.is_empty() => {
+            let engine = match engine {
+                Engine::Sqlite => "roost.db in the home folder",
+                Engine::Postgres => "PostgreSQL; it holds tenants apart",
+            };
+            Finding::ok("store", format!("{engine}, sound"))
+        }
+        Ok((_, wrong)) => broken(Failure::new(Reason::StorageDamaged, wrong.join("; "))),
+        Err(failure) => broken(failure),
     }
 }
 

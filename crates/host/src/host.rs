@@ -15,7 +15,9 @@ use crate::{
     owner::OwnerToken,
     perform::{Request, Surroundings, perform},
     program::{Runnable, Source, Workshop},
+    resolved::Resolved,
     roster::{Callable, Roster},
+    runs::Cancels,
     settings::{Home, HostSettings},
     shelves::Shelves,
     soul::Soul,
@@ -33,7 +35,7 @@ use roost_runtime::{Afterwards, HostCalls, Runtime, RuntimeSettings};
 use serde_json::json;
 use std::{
     path::Path,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 use tokio::sync::{OnceCell, Semaphore};
@@ -70,6 +72,10 @@ pub(crate) struct Inner {
     voice: Voice,
     owner: OnceLock<OwnerToken>,
     pub(crate) store: Store,
+    pub(crate) resolved: Arc<Resolved>,
+    pub(crate) cancels: Cancels,
+    /// Runs since the start, to look after old ones now and then.
+    pub(crate) runs_begun: AtomicU64,
     pub(crate) tokens: Tokens,
 }
 
@@ -81,9 +87,11 @@ impl Host {
         };
         let cache = settings.home.cache();
         std::fs::create_dir_all(&cache).map_err(unusable)?;
+        let resolved = Arc::<Resolved>::default();
         let runtime_settings = RuntimeSettings {
             cache: cache.clone(),
             logs: settings.home.logs(),
+            clear: resolved.clear(),
             data: settings.home.data(),
             surface: settings.surface.clone(),
             pool: settings.pool.clone(),
@@ -141,6 +149,9 @@ impl Host {
             owner: OnceLock::new(),
             store,
             tokens: Tokens::new(),
+            resolved,
+            cancels: Cancels::default(),
+            runs_begun: AtomicU64::new(0),
         };
         let host = Self { inner: Arc::new(inner) };
         host.inner.open_sources().await;
@@ -246,7 +257,9 @@ impl Host {
 
     /// Calls an agent of this home by name.
     pub async fn call(&self, name: &str, request: &Request) -> Result<CallOutcome, Failure> {
-        self.inner.call(&self.inner.agents, name, request).await
+        let call =
+            |request: Request| async move { self.inner.call(&self.inner.agents, name, &request).await };
+        self.inner.as_run(name, request, call).await
     }
 
     /// Loads one file from anywhere; nothing of the home's folder is needed.
@@ -290,7 +303,10 @@ pub struct OpenFile {
 impl OpenFile {
     /// Calls one of its agents.
     pub async fn call(&self, name: &AgentName, request: &Request) -> Result<CallOutcome, Failure> {
-        self.inner.perform(&self.runnable, name, Serving::Current, request).await
+        let call = |request: Request| async move {
+            self.inner.perform(&self.runnable, name, Serving::Current, &request).await
+        };
+        self.inner.as_run(name.as_str(), request, call).await
     }
 }
 
@@ -354,6 +370,7 @@ impl Inner {
         serving: Serving,
         request: &Request,
     ) -> Result<CallOutcome, Failure> {
+        self.resolved.learn(&runnable.secrets);
         let context = context_text(&jiff::Zoned::now(), &request.circumstances(), &self.memories);
         let performed = perform(runnable, name, serving, request, self.around(&context)).await;
         self.note_call(name, &performed);
@@ -363,7 +380,7 @@ impl Inner {
                 time: jiff::Timestamp::now().to_string(),
                 agent: outcome.agent.clone(),
                 app: runnable.standing.caller.app.clone(),
-                error: outcome.error.clone(),
+                error: outcome.error.clone().map(|failure| self.resolved.cleared(failure)),
                 receipt: outcome.receipt.clone(),
             });
         }
@@ -381,6 +398,8 @@ impl Inner {
             }
             Err(failure) => json!({ "agent": name, "reason": failure.reason, "error": failure.message }),
         };
+        let mut detail = detail;
+        self.resolved.redactions().redact_json(&mut detail);
         self.book.note("call", detail);
     }
 

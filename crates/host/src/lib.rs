@@ -34,6 +34,8 @@ mod voice; // the voice configuration
 mod owner; // who owns the host
 mod store; // what must survive
 mod tokens; // who may use a workspace
+mod resolved; // secrets that must not be kept
+pub mod runs; // what happened, and going through it again
 pub mod chat; // turns and models, for those who serve them
 pub mod workspace; // files with history, for those who serve them
 mod watch; // the folder, live

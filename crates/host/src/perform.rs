@@ -26,6 +26,8 @@ pub struct Request {
     pub tells_user: bool,
     /// How many chats stand above the call.
     pub depth: u32,
+    /// The run it is part of.
+    pub run: Option<String>,
 }
 
 impl Request {
@@ -84,6 +86,7 @@ pub(crate) async fn perform(
     runnable.count_use(around.gate, &usage.traffic, &usage.touched, usage.forked);
     let receipt = Receipt {
         call: around.call,
+        run: request.run.clone(),
         enforcement: usage.enforcement,
         rights: runnable.rights.clone(),
         limits: runnable.limits.clone(),

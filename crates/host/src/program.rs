@@ -34,7 +34,6 @@ pub(crate) struct Runnable {
     granted: Vec<Granted>,
     pub(crate) standing: Arc<Standing>,
     /// Values of the vault that the agent sees, or uses behind a placeholder.
-    #[cfg_attr(not(test), expect(dead_code, reason = "what an agent says is to be cleared of them"))]
     pub(crate) secrets: Arc<[ResolvedSecret]>,
     /// Names that the rights in force are about, whether the vault has them or not.
     secret_names: Vec<VariableName>,

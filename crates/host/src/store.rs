@@ -55,6 +55,11 @@ impl Store {
         self.opened.get_or_try_init(open).await.map_err(Failure::from)
     }
 
+    /// True when something needed it already.
+    pub(crate) fn is_open(&self) -> bool {
+        self.opened.initialized()
+    }
+
     /// Every workspace, unless they are switched off.
     pub(crate) async fn workspaces(&self) -> Result<Workspaces, Failure> {
         if !self.settings.workspaces {

@@ -116,6 +116,12 @@ impl Digest {
         Ok(Self(bytes))
     }
 
+    /// The 32 bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// The first 12 digits, for people and log lines.
     #[must_use]
     pub fn short(&self) -> String {

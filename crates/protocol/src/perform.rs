@@ -60,6 +60,9 @@ impl std::fmt::Display for CallId {
 pub struct Receipt {
     /// The call this is about; `roost why` takes it.
     pub call: CallId,
+    /// The run it happened in; `roost runs show` takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// How the process was confined.
     pub enforcement: Enforcement,
     /// The rights in force.

@@ -209,6 +209,10 @@ reasons! {
     WorkspacesOff = "workspaces_off", "Workspaces are switched off on this host.", "set `enabled = true` under `[workspace]` in roost.toml";
     /// No such token.
     UnknownToken = "unknown_token", "There is no token of this name that works.", "see `roost keys token list`";
+    /// No such run.
+    UnknownRun = "unknown_run", "There is no such run, or it is no longer kept.", "see `roost runs list`";
+    /// Somebody ended the run.
+    RunCancelled = "run_cancelled", "The run was ended before it was done.", "ask again";
     /// The port is taken.
     PortInUse = "port_in_use", "The port is already in use.", "choose another with --port, or `--port 0` for a free one";
     /// A running host did not answer.

@@ -33,6 +33,7 @@ pub use self::{
     agent::{Afterwards, Agent, Answer, Call, Done, HostCalls, LoadFailed, Loaded, Program, Usage},
     confinement::{Confinement, Layer, Scratch},
     local_model::{LOCAL_MODEL_PROGRAM, LocalModel},
+    log::Clear,
     process::{Ran, find_program, run, run_with_input},
     programs::Surface,
     proxy::{InvalidSecret, SecretUse, Verdict},

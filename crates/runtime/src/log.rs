@@ -21,16 +21,23 @@ const LOGS_KEPT: usize = 2;
 /// Copied at once: as much as a pipe holds, so that a flood costs the host little.
 const PIECE_BYTES: usize = 64 << 10;
 
+/// Longest line that is held back until it is whole.
+const LINE_BYTES_MAX: usize = 16 << 10;
+
+/// What may be kept of something that an agent printed. Nothing means all of it, and that there is nothing to look for.
+pub type Clear = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
 /// All agents' logs; clones share them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Logs {
     folder: Arc<Path>,
+    clear: Clear,
     open: Arc<Mutex<HashMap<String, Arc<Mutex<Log>>>>>,
 }
 
 impl Logs {
-    pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder: folder.into(), open: Arc::default() }
+    pub(crate) fn new(folder: PathBuf, clear: Clear) -> Self {
+        Self { folder: folder.into(), clear, open: Arc::default() }
     }
 
     /// Where the log of an agent file is.
@@ -46,7 +53,7 @@ impl Logs {
             .entry(path.to_string_lossy().into_owned())
             .or_insert_with(|| Arc::new(Mutex::new(Log { path, file: None, length: 0 })));
         // Ends by itself when the worker and its children are gone; they are killed before the host ends.
-        drop(tokio::spawn(copy(pipe, Arc::clone(log), printed)));
+        drop(tokio::spawn(copy(pipe, Arc::clone(log), printed, Arc::clone(&self.clear))));
     }
 }
 
@@ -81,19 +88,48 @@ impl Printed {
     }
 }
 
-async fn copy(pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Printed>) {
+async fn copy(pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Printed>, clear: Clear) {
+    let mut cleared = Cleared { clear, held: Vec::new() };
+    let write = |bytes: &[u8]| {
+        let written = log.lock().unwrap_or_else(PoisonError::into_inner).append(bytes);
+        if let Err(error) = written {
+            tracing::warn!(%error, "write an agent's log");
+        }
+    };
     // Idle workers hold no buffer: there may be hundreds of them. One that prints gets one for this piece.
     while pipe.readable().await.is_ok() {
         let mut buffer = Vec::with_capacity(PIECE_BYTES);
         match pipe.try_read_buf(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-            Ok(0) | Err(_) => return,
+            Ok(0) | Err(_) => break,
             Ok(read) => printed.add(read),
         }
-        let written = log.lock().unwrap_or_else(PoisonError::into_inner).append(&buffer);
-        if let Err(error) = written {
-            tracing::warn!(%error, "write an agent's log");
+        write(&cleared.pass(buffer));
+    }
+    write(&cleared.finish());
+}
+
+/// What an agent prints, line by line without what must not be kept: a secret may arrive in two pieces.
+struct Cleared {
+    clear: Clear,
+    held: Vec<u8>,
+}
+
+impl Cleared {
+    fn pass(&mut self, piece: Vec<u8>) -> Vec<u8> {
+        if self.held.is_empty() && (self.clear)(&[]).is_none() {
+            return piece;
         }
+        self.held.extend_from_slice(&piece);
+        let end = self.held.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let end = if self.held.len() - end > LINE_BYTES_MAX { self.held.len() } else { end };
+        let whole: Vec<u8> = self.held.drain(..end).collect();
+        (self.clear)(&whole).unwrap_or(whole)
+    }
+
+    fn finish(&mut self) -> Vec<u8> {
+        let rest = std::mem::take(&mut self.held);
+        (self.clear)(&rest).unwrap_or(rest)
     }
 }
 
@@ -106,6 +142,9 @@ struct Log {
 
 impl Log {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         if self.file.is_none() {
             if let Some(folder) = self.path.parent() {
                 fs::create_dir_all(folder)?;
@@ -142,8 +181,26 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOG_BYTES_MAX, LOGS_KEPT, Log, Printed};
-    use std::{fs, time::Duration};
+    use super::{Cleared, LOG_BYTES_MAX, LOGS_KEPT, Log, Printed};
+    use std::{fs, sync::Arc, time::Duration};
+
+    #[test]
+    fn what_must_not_be_kept_is_found_however_it_arrives() {
+        let text = "one tea-secret\ntwo tea-secret three";
+        for size in 1..text.len() {
+            let clear = |bytes: &[u8]| {
+                let text = String::from_utf8_lossy(bytes).replace("tea-secret", "*");
+                Some(text.into_bytes())
+            };
+            let mut cleared = Cleared { clear: Arc::new(clear), held: Vec::new() };
+            let mut kept = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                kept.extend(cleared.pass(piece.to_vec()));
+            }
+            kept.extend(cleared.finish());
+            assert_eq!(String::from_utf8(kept).unwrap(), "one *\ntwo * three", "pieces of {size}");
+        }
+    }
 
     #[test]
     fn a_log_never_takes_more_than_its_share_of_the_disk() {

@@ -7,7 +7,7 @@ use crate::{
     confinement::Layer,
     languages::{Languages, Machine},
     limits,
-    log::Logs,
+    log::{Clear, Logs},
     process::Ran,
     programs::Surface,
     proxy::Egress,
@@ -26,12 +26,14 @@ use std::{
 };
 
 /// Where a runtime keeps its things and what it may use.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RuntimeSettings {
     /// Environments, runners, converted modules.
     pub cache: PathBuf,
     /// Agents' logs.
     pub logs: PathBuf,
+    /// What may be kept in them.
+    pub clear: Clear,
     /// Where agents keep their own data.
     pub data: PathBuf,
     /// Where to look for programs.
@@ -62,7 +64,7 @@ impl Runtime {
         let languages = Languages::new(&settings.cache, settings.surface, runners);
         let around = Surroundings {
             machine: Arc::clone(&machine),
-            logs: Logs::new(settings.logs),
+            logs: Logs::new(settings.logs, settings.clear),
             data: settings.data,
             host_calls,
             egress: Arc::clone(&egress),

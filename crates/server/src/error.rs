@@ -93,7 +93,8 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownService
         | Reason::UnknownSecret
         | Reason::UnknownSource
-        | Reason::UnknownToken => StatusCode::NOT_FOUND,
+        | Reason::UnknownToken
+        | Reason::UnknownRun => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest
         | Reason::BadArguments
@@ -125,7 +126,9 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::VaultUnusable => StatusCode::SERVICE_UNAVAILABLE,
         Reason::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Reason::WorkspacesOff => StatusCode::NOT_IMPLEMENTED,
-        Reason::Shadowed | Reason::Disabled | Reason::AlreadyExists => StatusCode::CONFLICT,
+        Reason::Shadowed | Reason::Disabled | Reason::AlreadyExists | Reason::RunCancelled => {
+            StatusCode::CONFLICT
+        }
         // What clients of the kernels expect when there is nobody to ask.
         Reason::ModelUnavailable
         | Reason::NotSignedIn

@@ -28,6 +28,7 @@ use utoipa::{
         (name = "models", description = "Who answers, and signing in"),
         (name = "agents", description = "Listing, calling, importing and removing agents"),
         (name = "secrets", description = "Values that agents were granted; for the owner only"),
+        (name = "runs", description = "What happened, and going through it again"),
         (name = "services", description = "What services of the home answer"),
         (name = "modes", description = "How answers are given"),
         (name = "diagnostics", description = "What happened lately"),
@@ -90,6 +91,12 @@ fn complete(operation: &mut Operation, method: &str, path: &str) {
 #[utoipa::path(get, path = "/openapi.json", tag = "host", responses((status = 200, description = "This document", body = Object)))]
 pub(crate) async fn show() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], openapi_document()).into_response()
+}
+
+/// This document, where clients of the OpenWOP contract look for it.
+#[utoipa::path(get, path = "/v1/openapi.json", tag = "host", responses((status = 200, description = "This document", body = Object)))]
+pub(crate) async fn show_v1() -> Response {
+    show().await
 }
 
 #[cfg(test)]

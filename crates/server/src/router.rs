@@ -25,6 +25,9 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 /// Largest form: one agent file with room for its wrapping, or one `voice.zip`.
 const FORM_BYTES_MAX: usize = 2 << 20;
 
+/// Largest run that is taken over, with its files in base64.
+const RUN_BYTES_MAX: usize = 512 << 20;
+
 /// One way in: where it is, who may come in, and how chats are answered there.
 #[derive(Debug, Clone, Default)]
 pub struct Door {
@@ -57,6 +60,9 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::agent_files::import))
         .routes(routes!(routes::voice::import))
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX));
+    let run_imports = OpenApiRouter::new()
+        .routes(routes!(routes::runs::import))
+        .layer(DefaultBodyLimit::max(RUN_BYTES_MAX));
     OpenApiRouter::with_openapi(openapi::opening())
         .routes(routes!(routes::page::show))
         .routes(routes!(routes::health::health))
@@ -101,8 +107,17 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::diagnostics::book))
         .routes(routes!(routes::diagnostics::clear))
         .routes(routes!(routes::diagnostics::report))
+        .routes(routes!(routes::runs::workflow))
+        .routes(routes!(routes::runs::start, routes::runs::list))
+        .routes(routes!(routes::runs::show, routes::runs::act, routes::runs::remove))
+        .routes(routes!(routes::runs::follow))
+        .routes(routes!(routes::runs::poll))
+        .routes(routes!(routes::runs::cancel))
+        .routes(routes!(routes::runs::export))
         .routes(routes!(openapi::show))
+        .routes(routes!(openapi::show_v1))
         .merge(forms)
+        .merge(run_imports)
 }
 
 async fn unknown_route(uri: Uri) -> ErrorAnswer {

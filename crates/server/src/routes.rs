@@ -10,6 +10,7 @@ pub(crate) mod login;
 pub(crate) mod models;
 pub(crate) mod page;
 pub(crate) mod secrets;
+pub(crate) mod runs;
 pub(crate) mod services;
 pub(crate) mod sources;
 pub(crate) mod twin;

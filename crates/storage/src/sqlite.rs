@@ -18,6 +18,7 @@ use roost_protocol::Tenant;
 use rusqlite::{Connection, ErrorCode, OpenFlags, types::ValueRef};
 use std::{
     collections::BTreeMap,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     thread::JoinHandle,
@@ -59,8 +60,8 @@ impl Sqlite {
         faults: Faults,
         notices: Notices,
     ) -> Result<Self, StorageError> {
-        let mut connection =
-            connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        make(path)?;
+        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // Every answer is on disk before it is given.
         for (pragma, value) in
             [("journal_mode", "wal"), ("synchronous", "full"), ("wal_autocheckpoint", LOG_PAGES)]
@@ -230,6 +231,17 @@ fn attempt_within(transaction: &mut Transaction, batch: &mut [Box<dyn Waiting>])
     }
     transaction.faults.step().map_err(Lost::Entirely)?;
     statement(transaction, "COMMIT").map_err(Lost::Entirely)
+}
+
+/// Makes the file where there is none: others have no business in it. The engine gives its other files the same rights.
+fn make(path: &Path) -> Result<(), StorageError> {
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(StorageError::ReadOnly { message: error.to_string() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StorageError> {

@@ -47,7 +47,11 @@ pub(crate) async fn up(
     let rest = more
         .into_iter()
         .map(|(other, profile)| other.serve(host.clone(), neighbours.clone(), profile, stop.clone()));
-    let (served, rest) = tokio::join!(main, try_join_all(rest));
+    let serving = async { tokio::join!(main, try_join_all(rest)) };
+    let (served, rest) = tokio::select! {
+        served = serving => served,
+        never = host.take_what_waits() => match never {},
+    };
     rest?;
     drop((watching, record, book));
     host.flush()?;

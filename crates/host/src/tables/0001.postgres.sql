@@ -12,7 +12,7 @@ CREATE TABLE shared_tokens (
     revoked_at BIGINT
 );
 
--- One row per turn, call or workflow.
+-- One row per turn, call or workflow. `files` lists what a run from elsewhere saw, whose numbers are not ours.
 CREATE TABLE runs (
     id TEXT PRIMARY KEY,
     tenant TEXT NOT NULL,
@@ -22,16 +22,18 @@ CREATE TABLE runs (
     title TEXT NOT NULL,
     status TEXT NOT NULL,
     principal TEXT NOT NULL,
+    snapshot_workspace TEXT NOT NULL,
     snapshot BIGINT NOT NULL,
+    files TEXT,
     started_at BIGINT NOT NULL,
     ended_at BIGINT,
     source TEXT,
     source_sequence BIGINT,
     mode TEXT,
-    request TEXT NOT NULL
+    inputs TEXT NOT NULL
 );
 CREATE INDEX runs_by_start ON runs (tenant, workspace, started_at, id);
-CREATE INDEX runs_by_snapshot ON runs (tenant, workspace, snapshot);
+CREATE INDEX runs_by_snapshot ON runs (tenant, snapshot_workspace, snapshot);
 
 -- What happened in a run, in order and without gaps.
 CREATE TABLE run_events (

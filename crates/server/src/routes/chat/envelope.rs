@@ -73,6 +73,9 @@ fn v1(said: &Said, modes: &Modes) -> Value {
     if let Some(offer) = &answer.offer {
         body["offer"] = json!(offer);
     }
+    if let Some(run) = &answer.run {
+        body["run_id"] = json!(run);
+    }
     body
 }
 

@@ -1,0 +1,101 @@
+//! The agents as a turn uses them.
+
+use crate::{host::Inner, perform::Request, toolbox::Toolbox};
+use futures::future::BoxFuture;
+use roost_chat::{ToolAnswer, ToolCall, Tools};
+use roost_protocol::{CallOutcome, Failure, ModelUse, UserGuid};
+use serde_json::{Map, Value, json};
+use std::sync::{Mutex, PoisonError};
+
+/// The agents as a turn uses them.
+pub(super) struct AgentTools<'a> {
+    inner: &'a Inner,
+    toolbox: &'a Toolbox,
+    caller: &'a Caller<'a>,
+    /// Signals of the agent before, and which agents there were.
+    chain: Mutex<Chain>,
+    /// What agents asked of the model themselves.
+    spent: Mutex<ModelUse>,
+}
+
+/// For whom agents run, and why.
+pub(super) struct Caller<'a> {
+    pub(super) user: Option<&'a UserGuid>,
+    pub(super) query: &'a str,
+    pub(super) depth: u32,
+    /// The run it happens in.
+    pub(super) run: Option<&'a str>,
+}
+
+impl<'a> AgentTools<'a> {
+    pub(super) fn new(inner: &'a Inner, toolbox: &'a Toolbox, caller: &'a Caller<'a>) -> Self {
+        Self { inner, toolbox, caller, chain: Mutex::default(), spent: Mutex::default() }
+    }
+
+    pub(super) fn spent(&self) -> ModelUse {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Default)]
+struct Chain {
+    slush: Option<Map<String, Value>>,
+    breadcrumbs: Vec<String>,
+}
+
+impl Tools for AgentTools<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.toolbox.has(name)
+    }
+
+    fn run<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async move {
+            let request = {
+                let chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
+                Request {
+                    arguments: call.arguments.clone(),
+                    user: self.caller.user.cloned(),
+                    query: Some(self.caller.query.to_owned()),
+                    slush: chain.slush.clone(),
+                    breadcrumbs: chain.breadcrumbs.clone(),
+                    tells_user: true,
+                    depth: self.caller.depth,
+                    run: self.caller.run.map(str::to_owned),
+                }
+            };
+            let answered = self.inner.call(&self.inner.agents, &call.name, &request).await;
+            let mut chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
+            chain.breadcrumbs.push(call.name.clone());
+            if let Ok(CallOutcome { slush: Some(slush), .. }) = &answered {
+                chain.slush = Some(slush.clone());
+            }
+            drop(chain);
+            if let Ok(CallOutcome { receipt, .. }) = &answered
+                && let Some(model) = receipt.model
+            {
+                *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += model;
+            }
+            tool_answer(answered)
+        })
+    }
+}
+
+fn tool_answer(answered: Result<CallOutcome, Failure>) -> ToolAnswer {
+    let (result, failure, receipt) = match answered {
+        Ok(CallOutcome { output, error: None, receipt, .. }) => (Ok(output), None, Some(receipt)),
+        Ok(CallOutcome { error: Some(failure), receipt, .. }) => {
+            (Err(failure.message.clone()), Some(failure), Some(receipt))
+        }
+        Err(failure) => (Err(failure.message.clone()), Some(failure), None),
+    };
+    let mut record = Map::new();
+    if let Some(failure) = failure {
+        record.insert("reason".to_owned(), json!(failure.reason));
+        record.insert("next".to_owned(), json!(failure.next_step()));
+    }
+    if let Some(receipt) = receipt {
+        record.insert("duration_us".to_owned(), json!(receipt.duration_us));
+        record.insert("receipt".to_owned(), json!(receipt));
+    }
+    ToolAnswer { result, record: Value::Object(record) }
+}
