@@ -4,7 +4,7 @@ mod replays; // the same again, here and elsewhere
 mod secrecy; // what is never written down
 mod workflows; // runs that a program starts
 
-use roost_tests::{Answer, ModelServer, RunningHost, TestHome, python_agent, until};
+use roost_tests::{Answer, ModelServer, RunningHost, TestHome, python_agent};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -78,7 +78,7 @@ fn every_turn_and_every_call_is_a_run() {
     assert_eq!(turn["agent_calls"][0]["receipt"]["run"], run);
     let call = host.call("Echo", &json!({ "n": 1 })).json();
     let run = call["receipt"]["run"].as_str().unwrap();
-    until("the call is written down", || kinds(&stage.home, &host, run) == ["run.started", "run.completed"]);
+    assert_eq!(kinds(&stage.home, &host, run), ["run.started", "run.completed"]);
     let explicit = say(&host, "/Echo n=1");
     let run = explicit["run_id"].as_str().unwrap();
     assert_eq!(

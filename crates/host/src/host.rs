@@ -17,7 +17,7 @@ use crate::{
     program::{Runnable, Source, Workshop},
     resolved::Resolved,
     roster::{Callable, Roster},
-    runs::Cancels,
+    runs::{Cancels, Gathered},
     settings::{Home, HostSettings},
     shelves::Shelves,
     soul::Soul,
@@ -74,6 +74,7 @@ pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) resolved: Arc<Resolved>,
     pub(crate) cancels: Cancels,
+    pub(crate) gathered: Gathered,
     /// Runs since the start, to look after old ones now and then.
     pub(crate) runs_begun: AtomicU64,
     pub(crate) tokens: Tokens,
@@ -151,6 +152,7 @@ impl Host {
             tokens: Tokens::new(),
             resolved,
             cancels: Cancels::default(),
+            gathered: Gathered::default(),
             runs_begun: AtomicU64::new(0),
         };
         let host = Self { inner: Arc::new(inner) };
@@ -313,6 +315,7 @@ impl OpenFile {
 impl Drop for Inner {
     /// A command ends soon after its host: what it decided must not be lost with it.
     fn drop(&mut self) {
+        self.write_down_calls();
         if let Err(failure) = self.gate.flush() {
             tracing::error!(%failure, "record what was decided");
         }

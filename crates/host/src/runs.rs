@@ -13,21 +13,29 @@ mod replay; // going through a run again
 mod transfer; // runs that travel
 
 use crate::host::{Host, Inner};
+pub(crate) use calls::Gathered;
 pub(crate) use cancels::Cancels;
 pub(crate) use recorder::{ActiveRun, Beginning};
-use records::{Get, List, Prune, ReadEvents, Remove};
+use records::{Get, IsNeeded, List, Prune, ReadEvents, Remove};
 pub use replay::{Difference, Replayed};
 use roost_protocol::{Failure, Reason};
 pub use roost_storage::Notice;
 use roost_workspace::{Owner, WorkspaceError, WorkspaceName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::time::Duration;
 pub use transfer::ImportedRun;
 pub(crate) use turns::{RecordedModel, RecordedTools};
 pub use workflow::{ForkMode, NewFork, NewRun, Workflow, workflow_named};
 
-/// Runs of one workspace that are kept; older ones go, with what only they needed.
+/// Turns and workflows of one workspace that are kept; older ones go, with what only they needed.
 const RUNS_KEPT: i64 = 1000;
+
+/// How long a moment is kept after it was over, whether a run needs it or not: a call is written down when it ends.
+const MOMENT_KEPT: Duration = Duration::from_secs(30 * 60);
+
+/// Direct calls that are kept besides.
+const CALLS_KEPT: usize = 1000;
 
 /// What a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,14 +179,20 @@ impl Host {
         before: Option<&str>,
         runs_max: i64,
     ) -> Result<Vec<Run>, Failure> {
+        self.settle_runs().await?;
         let list = List { owner: owner.clone(), before: before.map(str::to_owned), runs_max };
         Ok(self.inner.store.database().await?.read(&owner.tenant, list).await?)
     }
 
     /// One run of an owner.
     pub async fn run(&self, owner: &Owner, id: &str) -> Result<Run, Failure> {
-        let get = Get { owner: owner.clone(), id: id.to_owned() };
-        let found = self.inner.store.database().await?.read(&owner.tenant, get).await?;
+        let get = || Get { owner: owner.clone(), id: id.to_owned() };
+        let database = self.inner.store.database().await?;
+        let mut found = database.read(&owner.tenant, get()).await?;
+        if found.is_none() {
+            self.settle_runs().await?;
+            found = database.read(&owner.tenant, get()).await?;
+        }
         found.ok_or_else(|| Failure::plain(Reason::UnknownRun))
     }
 
@@ -209,26 +223,23 @@ impl Host {
 
     /// Removes a run that ended, and lets go of what only it needed.
     pub async fn remove_run(&self, run: &Run) -> Result<(), Failure> {
-        let remove = Remove { id: run.id.clone() };
         let database = self.inner.store.database().await?;
-        let freed = database.write(&run.owner.tenant, remove).await?;
-        self.inner.let_go(freed).await
+        database.write(&run.owner.tenant, Remove { id: run.id.clone() }).await?;
+        self.inner.prune_runs(&run.moment.owner).await
     }
 }
 
 impl Inner {
-    /// Removes runs that are too many, and marks those whose node is gone.
+    /// Removes runs that are too many, marks those whose node is gone, and lets go of moments that nobody needs.
     pub(crate) async fn prune_runs(&self, owner: &Owner) -> Result<(), Failure> {
         let database = self.store.database().await?;
-        let prune = Prune { owner: owner.clone(), runs_kept: RUNS_KEPT };
-        let freed = database.write(&owner.tenant, prune).await?;
-        self.let_go(freed).await
-    }
-
-    async fn let_go(&self, freed: Vec<Moment>) -> Result<(), Failure> {
-        let workspaces = self.store.workspaces().await?;
-        for Moment { owner, sequence } in freed {
-            workspaces.drop_snapshot(&owner, sequence).await.map_err(in_words)?;
+        database.write(&owner.tenant, Prune { owner: owner.clone(), runs_kept: RUNS_KEPT }).await?;
+        let Ok(workspaces) = self.store.workspaces().await else { return Ok(()) };
+        for sequence in workspaces.snapshots(owner, MOMENT_KEPT).await.map_err(in_words)? {
+            let moment = Moment { owner: owner.clone(), sequence };
+            if !database.read(&owner.tenant, IsNeeded(moment)).await? {
+                workspaces.drop_snapshot(owner, sequence).await.map_err(in_words)?;
+            }
         }
         Ok(())
     }

@@ -55,9 +55,9 @@ impl Store {
         self.opened.get_or_try_init(open).await.map_err(Failure::from)
     }
 
-    /// True when something needed it already.
-    pub(crate) fn is_open(&self) -> bool {
-        self.opened.initialized()
+    /// The database, if something needed it already.
+    pub(crate) fn opened(&self) -> Option<&Database> {
+        self.opened.get()
     }
 
     /// Every workspace, unless they are switched off.

@@ -72,6 +72,14 @@ impl Database {
         self.send(tenant, change).await.map(drop)
     }
 
+    /// The same without waiting for a place in the queue; there is none when too much waits.
+    pub fn hand_in_now<C: Change>(&self, tenant: &Tenant, change: C) -> Result<(), StorageError> {
+        match &*self.engine {
+            Kind::Sqlite(sqlite) => sqlite.hand_in_now(tenant.clone(), change),
+            Kind::Postgres(server) => server.hand_in_now(tenant.clone(), change),
+        }
+    }
+
     /// Looks at rows, all of one moment. Meant for a few rows that are found by a key.
     pub async fn read<C: Change>(&self, tenant: &Tenant, look: C) -> Result<C::Output, C::Error> {
         match &*self.engine {

@@ -51,6 +51,11 @@ pub enum StorageError {
 }
 
 impl StorageError {
+    /// Nobody takes what waits fast enough.
+    pub(crate) fn too_much() -> Self {
+        Self::Unavailable { message: "too much waits to be stored".to_owned() }
+    }
+
     /// The reason in the closed list.
     #[must_use]
     pub fn reason(&self) -> Reason {

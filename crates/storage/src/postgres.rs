@@ -102,6 +102,11 @@ impl PostgresServer {
         Ok(result)
     }
 
+    pub(crate) fn hand_in_now<C: Change>(&self, tenant: Tenant, change: C) -> Result<(), StorageError> {
+        let (waiting, _) = queued(tenant, change);
+        self.queue.try_send(waiting).map_err(|_| StorageError::too_much())
+    }
+
     pub(crate) async fn read<C: Change>(&self, tenant: Tenant, look: &C) -> Result<C::Output, C::Error> {
         let mut transaction = self.store.begin(tenant).await?;
         let result = look.apply(&mut transaction).await;

@@ -96,6 +96,11 @@ impl Sqlite {
         Ok(result)
     }
 
+    pub(crate) fn hand_in_now<C: Change>(&self, tenant: Tenant, change: C) -> Result<(), StorageError> {
+        let (waiting, _) = queued(tenant, change);
+        self.queue.as_ref().ok_or_else(ended)?.try_send(waiting).map_err(|_| StorageError::too_much())
+    }
+
     /// Reads on this thread: what is read is in memory, or a page away.
     pub(crate) fn read<C: Change>(&self, tenant: Tenant, look: &C) -> Result<C::Output, C::Error> {
         let kept = self.readers().pop();

@@ -101,6 +101,33 @@ impl Change for Unpin {
     }
 }
 
+/// All pinned moments that were over before a point in time.
+pub(crate) struct Pinned {
+    pub(crate) owner: Owner,
+    pub(crate) over_before: i64,
+}
+
+/// A moment is over with the next write, whose event says when that was; the oldest events are gone.
+const PINNED: &str = "SELECT p.sequence FROM workspaces w JOIN pins p ON p.workspace = w.id
+    LEFT JOIN events e ON e.workspace = w.id AND e.sequence = p.sequence + 1
+    WHERE w.tenant = $1 AND w.name = $2 AND p.sequence < w.sequence AND (e.at IS NULL OR e.at < $3)
+    ORDER BY p.sequence";
+
+impl Change for Pinned {
+    type Output = Vec<i64>;
+    type Error = WorkspaceError;
+
+    async fn apply(&self, transaction: &mut Transaction) -> Result<Vec<i64>, WorkspaceError> {
+        let parameters = [
+            self.owner.tenant.as_str().into(),
+            self.owner.workspace.as_str().into(),
+            Parameter::from(self.over_before),
+        ];
+        let rows = transaction.rows(PINNED, &parameters).await?;
+        Ok(rows.iter().map(|row| row.int(0)).collect::<Result<_, _>>()?)
+    }
+}
+
 /// What there was at a moment, in the order of names.
 pub(crate) struct ListThen {
     pub(crate) owner: Owner,

@@ -9,7 +9,7 @@ use crate::{
     put::Put,
     read::{Get, History, List, Measure},
     rules::{ReadRules, SetRule},
-    snapshot::{GetThen, ListThen, Pin, PinnedNow, Unpin},
+    snapshot::{GetThen, ListThen, Pin, Pinned, PinnedNow, Unpin},
     unified_diff,
 };
 use roost_storage::{Database, Notice};
@@ -326,6 +326,13 @@ impl Workspaces {
     pub async fn drop_snapshot(&self, owner: &Owner, sequence: i64) -> Result<(), WorkspaceError> {
         let unpin = Unpin { owner: owner.clone(), sequence, versions_max: self.limits.versions_max };
         self.database.write(&owner.tenant, unpin).await
+    }
+
+    /// Every pinned moment that was over at least so long ago: nobody who took it can still be unknown.
+    pub async fn snapshots(&self, owner: &Owner, ago: Duration) -> Result<Vec<i64>, WorkspaceError> {
+        let ago = i64::try_from(ago.as_millis()).unwrap_or(i64::MAX);
+        let over_before = crate::clock::now().saturating_sub(ago);
+        self.database.read(&owner.tenant, Pinned { owner: owner.clone(), over_before }).await
     }
 
     /// What there was at a pinned moment.

@@ -107,7 +107,7 @@ impl Inner {
 impl ActiveRun {
     /// Writes down that something happened.
     pub(crate) async fn note(&self, kind: &str, node: Option<&str>, payload: Value) {
-        self.hand_in(kind, node, payload, None).await;
+        self.hand_in(kind, node, payload).await;
     }
 
     /// Takes out of something what must not be kept.
@@ -126,16 +126,10 @@ impl ActiveRun {
         }
     }
 
-    /// Writes down how it ended without waiting for it: a call may take less time than the disk.
-    pub(crate) async fn end_soon(&self, status: RunStatus, payload: Value) {
-        self.ended.store(true, Ordering::Relaxed);
-        self.hand_in(ending(status), None, payload, Some(status)).await;
-    }
-
-    async fn hand_in(&self, kind: &str, node: Option<&str>, payload: Value, status: Option<RunStatus>) {
+    async fn hand_in(&self, kind: &str, node: Option<&str>, payload: Value) {
         let mut next = self.next.lock().await;
         let events = vec![self.event(*next, kind, node, payload)];
-        let append = Append { run: self.id.clone(), events, status, now: now() };
+        let append = Append { run: self.id.clone(), events, status: None, now: now() };
         match self.database.hand_in(&self.owner.tenant, append).await {
             Ok(()) => *next += 1,
             Err(error) => tracing::warn!(%error, run = self.id, "write down what happened in a run"),

@@ -218,39 +218,44 @@ pub(super) async fn events(
     Ok(found)
 }
 
-/// Removes one run, and tells which moment nobody needs any more.
+/// Removes one run.
 pub(super) struct Remove {
     pub(super) id: String,
 }
 
-const MOMENT: &str = "SELECT workspace, snapshot_workspace, snapshot FROM runs WHERE id = $1";
 const REMOVE_EVENTS: &str = "DELETE FROM run_events WHERE run = $1";
 const REMOVE: &str = "DELETE FROM runs WHERE id = $1";
-const NEEDED: &str =
-    "SELECT 1 FROM runs WHERE tenant = $1 AND snapshot_workspace = $2 AND snapshot = $3 LIMIT 1";
 
 impl Change for Remove {
-    type Output = Vec<Moment>;
+    type Output = ();
     type Error = StorageError;
 
-    async fn apply(&self, transaction: &mut Transaction) -> Result<Vec<Moment>, StorageError> {
-        Ok(remove(transaction, &self.id).await?.into_iter().collect())
+    async fn apply(&self, transaction: &mut Transaction) -> Result<(), StorageError> {
+        remove(transaction, &self.id).await
     }
 }
 
-async fn remove(transaction: &mut Transaction, id: &str) -> Result<Option<Moment>, StorageError> {
-    let Some(row) = transaction.row(MOMENT, &[id.into()]).await? else { return Ok(None) };
-    let tenant = transaction.tenant().clone();
-    let moment = Moment {
-        owner: Owner { tenant: tenant.clone(), workspace: workspace_name(row.text(1)?)? },
-        sequence: row.int(2)?,
-    };
+async fn remove(transaction: &mut Transaction, id: &str) -> Result<(), StorageError> {
     transaction.execute(REMOVE_EVENTS, &[id.into()]).await?;
-    transaction.execute(REMOVE, &[id.into()]).await?;
-    let parameters =
-        [tenant.as_str().into(), moment.owner.workspace.as_str().into(), Parameter::from(moment.sequence)];
-    let is_needed = transaction.row(NEEDED, &parameters).await?.is_some();
-    Ok((!is_needed).then_some(moment))
+    transaction.execute(REMOVE, &[id.into()]).await.map(drop)
+}
+
+/// Whether a run still needs a moment.
+pub(super) struct IsNeeded(pub(super) Moment);
+
+const NEEDED: &str =
+    "SELECT 1 FROM runs WHERE tenant = $1 AND snapshot_workspace = $2 AND snapshot = $3 LIMIT 1";
+
+impl Change for IsNeeded {
+    type Output = bool;
+    type Error = StorageError;
+
+    async fn apply(&self, transaction: &mut Transaction) -> Result<bool, StorageError> {
+        let Moment { owner, sequence } = &self.0;
+        let parameters =
+            [owner.tenant.as_str().into(), owner.workspace.as_str().into(), Parameter::from(*sequence)];
+        Ok(transaction.row(NEEDED, &parameters).await?.is_some())
+    }
 }
 
 /// Removes the oldest runs beyond a number, and marks runs whose node is gone.
@@ -261,24 +266,23 @@ pub(super) struct Prune {
 
 const GONE: &str = "UPDATE runs SET status = 'failed', ended_at = $1 WHERE tenant = $2 AND workspace = $3
     AND status = 'running' AND kind <> 'workflow' AND started_at < $4";
-const TOO_MANY: &str = "SELECT id FROM runs WHERE tenant = $1 AND workspace = $2
+const TOO_MANY: &str = "SELECT id FROM runs WHERE tenant = $1 AND workspace = $2 AND kind <> 'call'
     AND status IN ('completed', 'failed', 'cancelled') ORDER BY id DESC LIMIT 200 OFFSET $3";
 
 impl Change for Prune {
-    type Output = Vec<Moment>;
+    type Output = ();
     type Error = StorageError;
 
-    async fn apply(&self, transaction: &mut Transaction) -> Result<Vec<Moment>, StorageError> {
+    async fn apply(&self, transaction: &mut Transaction) -> Result<(), StorageError> {
         let now = jiff::Timestamp::now().as_millisecond();
         let (tenant, workspace) = (self.owner.tenant.as_str(), self.owner.workspace.as_str());
         let gone = [now.into(), tenant.into(), workspace.into(), Parameter::from(now - LONGEST_MS)];
         transaction.execute(GONE, &gone).await?;
         let parameters = [tenant.into(), workspace.into(), Parameter::from(self.runs_kept)];
-        let mut freed = Vec::new();
         for row in transaction.rows(TOO_MANY, &parameters).await? {
-            freed.extend(remove(transaction, row.text(0)?).await?);
+            remove(transaction, row.text(0)?).await?;
         }
-        Ok(freed)
+        Ok(())
     }
 }
 
@@ -322,4 +326,52 @@ pub(super) fn written<T: Serialize>(value: &T) -> Result<String, StorageError> {
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, StorageError> {
     serde_json::from_str(text).map_err(|_| damaged("what is kept of a run cannot be read"))
+}
+
+/// Writes down calls that ended, and removes the oldest beyond a number.
+pub(super) struct WriteCalls {
+    pub(super) owner: Owner,
+    pub(super) runs: Vec<(Run, Vec<RunEvent>)>,
+    pub(super) calls_kept: usize,
+}
+
+/// The newest call that is too old.
+const LAST_KEPT: &str = "SELECT id FROM runs WHERE tenant = $1 AND workspace = $2 AND kind = 'call'
+    ORDER BY id DESC LIMIT 1 OFFSET $3";
+const OLD_EVENTS: &str = "DELETE FROM run_events WHERE run IN
+    (SELECT id FROM runs WHERE tenant = $1 AND workspace = $2 AND kind = 'call' AND id <= $3)";
+const OLD_CALLS: &str =
+    "DELETE FROM runs WHERE tenant = $1 AND workspace = $2 AND kind = 'call' AND id <= $3";
+
+impl Change for WriteCalls {
+    type Output = ();
+    type Error = StorageError;
+
+    async fn apply(&self, transaction: &mut Transaction) -> Result<(), StorageError> {
+        for (run, events) in &self.runs {
+            begin(transaction, run).await?;
+            append(transaction, &run.id, events).await?;
+        }
+        let (tenant, workspace) = (self.owner.tenant.as_str(), self.owner.workspace.as_str());
+        let kept = i64::try_from(self.calls_kept).unwrap_or(i64::MAX);
+        let last = transaction.row(LAST_KEPT, &[tenant.into(), workspace.into(), kept.into()]).await?;
+        if let Some(last) = last {
+            let old = [tenant, workspace, last.text(0)?].map(Parameter::from);
+            transaction.execute(OLD_EVENTS, &old).await?;
+            transaction.execute(OLD_CALLS, &old).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Changes nothing: whoever waits for it has waited for everything before it.
+pub(super) struct Nothing;
+
+impl Change for Nothing {
+    type Output = ();
+    type Error = StorageError;
+
+    async fn apply(&self, _transaction: &mut Transaction) -> Result<(), StorageError> {
+        Ok(())
+    }
 }

@@ -10,15 +10,20 @@ use super::{
 };
 use crate::{
     host::{Host, Inner},
-    store::of_host,
+    store::{local_owner, of_host},
 };
 use roost_protocol::{Failure, Reason, Tenant};
 use roost_storage::{Change, Parameter, StorageError, Transaction};
 use roost_workspace::{Answered, Once, Owner, WorkspaceError, find_answer, keep_answer};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// How long a node has for a run before another takes it.
 const CLAIM_MS: i64 = 60_000;
+
+/// How often a node looks for runs that others left, and for runs that are too old every so many times.
+const TAKE_EVERY: Duration = Duration::from_secs(5);
+const PRUNE_EVERY: u64 = 12;
 
 /// Something that can be run by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,18 +210,24 @@ impl Host {
         }));
     }
 
-    /// Takes what other nodes left, as long as the host lives. To be raced with its end.
+    /// Takes what other nodes left and looks after old runs, as long as the host lives. To be raced with its end.
     pub async fn take_what_waits(&self) -> std::convert::Infallible {
-        let mut tick = tokio::time::interval(std::time::Duration::from_secs(5));
-        loop {
+        let mut tick = tokio::time::interval(TAKE_EVERY);
+        for round in 0_u64.. {
             tick.tick().await;
             // A host whose database nobody needed yet has nothing to take.
-            if self.inner.store.is_open()
-                && let Err(failure) = self.inner.work().await
-            {
+            if self.inner.store.opened().is_none() {
+                continue;
+            }
+            let mut done = self.inner.work().await;
+            if done.is_ok() && round % PRUNE_EVERY == 0 {
+                done = self.inner.prune_runs(&local_owner()).await;
+            }
+            if let Err(failure) = done {
                 tracing::warn!(%failure, "take runs that wait");
             }
         }
+        std::future::pending().await
     }
 }
 
