@@ -25,7 +25,7 @@ test: setup
 
 bench: setup
 	@cargo build --release --package roost-cli --package roost-tests --bins
-	@$${CARGO_TARGET_DIR:-target}/release/bench $(ARGS)
+	@scripts/with-postgres.sh $${CARGO_TARGET_DIR:-target}/release/bench $(ARGS)
 
 # Beside the host's program, where it is looked for first.
 local-model:

@@ -43,6 +43,22 @@ impl KeepAlive {
         self.answer().await
     }
 
+    /// Any request with one more header line and a JSON body: status and body.
+    pub async fn request(
+        &mut self,
+        method: &str,
+        path: &str,
+        header: &str,
+        body: &str,
+    ) -> io::Result<(u16, Vec<u8>)> {
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{header}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.stream.write_all(request.as_bytes()).await?;
+        self.answer().await
+    }
+
     async fn answer(&mut self) -> io::Result<(u16, Vec<u8>)> {
         let end = loop {
             if let Some(end) = self.held.windows(4).position(|window| window == b"\r\n\r\n") {

@@ -27,11 +27,11 @@ const PADDING: &str = " It takes the text as it is, looks at every word of it, k
 pub(crate) async fn start(table: &mut Table) -> Result<()> {
     let home = home(KNOWN)?;
     // The first start describes them all.
-    drop(Host::start(home.path(), None, KNOWN).await?);
+    drop(Host::start(home.path(), &[], KNOWN).await?);
     let mut times = Vec::new();
     for _ in 0..11 {
         let started = Instant::now();
-        let host = Host::start(home.path(), None, KNOWN).await?;
+        let host = Host::start(home.path(), &[], KNOWN).await?;
         times.push(started.elapsed());
         drop(host);
     }
@@ -41,7 +41,7 @@ pub(crate) async fn start(table: &mut Table) -> Result<()> {
         milliseconds(percentile(&mut times, 50)),
         100.0,
     );
-    let host = Host::start(home.path(), None, KNOWN).await?;
+    let host = Host::start(home.path(), &[], KNOWN).await?;
     let mut client = KeepAlive::connect(host.port).await?;
     let mut times = Vec::new();
     for _ in 0..5000 {
@@ -54,9 +54,11 @@ pub(crate) async fn start(table: &mut Table) -> Result<()> {
 }
 
 pub(crate) async fn turns(table: &mut Table) -> Result<()> {
-    let model = ModelServer::new();
+    let server = ModelServer::new();
+    let address = server.base_url();
+    let model = [("OPENAI_BASE_URL", address.as_str()), ("OPENAI_MODEL", "scripted")];
     let few = home(FEW)?;
-    let host = Host::start(few.path(), Some(&model), FEW).await?;
+    let host = Host::start(few.path(), &model, FEW).await?;
     let mut client = KeepAlive::connect(host.port).await?;
     for index in 0..FEW {
         turn(&mut client, index).await?;
@@ -77,7 +79,7 @@ pub(crate) async fn turns(table: &mut Table) -> Result<()> {
     table.at_most("of that, since the first 6000", "MB", late - early, 5.0);
     drop(host);
     let all = home(KNOWN)?;
-    let host = Host::start(all.path(), Some(&model), KNOWN).await?;
+    let host = Host::start(all.path(), &model, KNOWN).await?;
     many(host.port, FEW, 200).await?;
     let rate = many(host.port, FEW, TURNS / 2).await?;
     table.at_least("/chat, 350 agents, 16 clients", "turns/s", rate, 1000.0);
@@ -130,21 +132,19 @@ fn home(agents: usize) -> Result<tempfile::TempDir> {
 }
 
 /// The real program in the background.
-struct Host {
+pub(crate) struct Host {
     process: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Host {
     /// Starts it and waits until it knows so many agents.
-    async fn start(home: &Path, model: Option<&ModelServer>, agents: usize) -> Result<Self> {
+    pub(crate) async fn start(home: &Path, variables: &[(&str, &str)], agents: usize) -> Result<Self> {
         let mut command = program(home)?;
         for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "AZURE_OPENAI_ENDPOINT"] {
             command.env_remove(name);
         }
-        if let Some(model) = model {
-            command.env("OPENAI_BASE_URL", model.base_url()).env("OPENAI_MODEL", "scripted");
-        }
+        command.envs(variables.iter().copied());
         let mut process =
             command.args(["up", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut line = String::new();

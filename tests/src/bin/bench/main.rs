@@ -7,6 +7,7 @@
 mod chat; // turns through the whole program
 mod gate; // decisions and what files ask for
 mod sandbox; // what confinement costs
+mod workspace; // files with history
 
 use anyhow::{Context as _, Result};
 use roost_host::{
@@ -71,6 +72,9 @@ async fn measure() -> Result<Table> {
     }
     if wanted("chat") {
         chat::turns(&mut table).await?;
+    }
+    if wanted("workspace") {
+        workspace::files(&mut table).await?;
     }
     if wanted("gate") {
         gate::decisions(&mut table)?;
