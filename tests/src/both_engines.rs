@@ -1,6 +1,6 @@
 //! The same story on the embedded database and on PostgreSQL.
 
-use crate::postgres::Postgres;
+use crate::{home::TestHome, postgres::Postgres};
 use roost_protocol::Tenant;
 use roost_storage::{Database, Engine, Faults, Location, Migration};
 use roost_workspace::{Condition, Content, FilePath, Limits, Owner, WorkspaceName, Workspaces, Write};
@@ -52,6 +52,18 @@ impl TestDatabase {
 
 /// Both engines.
 pub const ENGINES: [Engine; 2] = [Engine::Sqlite, Engine::Postgres];
+
+/// A home without agents whose host keeps everything in one engine; the server's side goes with it.
+#[must_use]
+pub fn home_on(engine: Engine) -> (TestHome, Option<Postgres>) {
+    match engine {
+        Engine::Sqlite => (TestHome::new(), None),
+        Engine::Postgres => {
+            let server = Postgres::database();
+            (TestHome::new().with_variable("ROOST_DATABASE_URL", server.url()), Some(server))
+        }
+    }
+}
 
 /// An owner by its two names.
 #[must_use]

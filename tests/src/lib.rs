@@ -23,7 +23,7 @@ mod sources; // agent files to write
 mod generated; // many agent files of every shape
 
 pub use self::{
-    both_engines::{ENGINES, TestDatabase, file_path, owner, removal, text},
+    both_engines::{ENGINES, TestDatabase, file_path, home_on, owner, removal, text},
     engines::Engine,
     generated::{Expected, GeneratedAgent, generated_agents},
     git_hub::GitHub,

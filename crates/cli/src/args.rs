@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Secrets(SecretsArguments),
     /// Show what happened, go through it again, or carry it to another host
     Runs(runs::RunsArguments),
+    /// Make, list and take back tokens that let programs use a workspace
+    Keys(KeysArguments),
     /// Talk to the host: a conversation, or one message and its answer
     Chat(ChatArguments),
     /// Show the models there are, choose one, or fetch one for this machine
@@ -393,6 +395,56 @@ pub(crate) enum SecretsVerb {
         /// As `roost secrets` lists it
         name: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysArguments {
+    #[command(subcommand)]
+    pub(crate) what: Keys,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Keys {
+    /// Tokens for one workspace each
+    Token {
+        #[command(subcommand)]
+        verb: TokenVerb,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenVerb {
+    /// Make a token; it is shown this once
+    Create(TokenArguments),
+    /// Show every token with what it may do; tokens themselves are never shown
+    List,
+    /// Take a token back
+    Revoke {
+        /// As `roost keys token list` shows it
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokenArguments {
+    /// Whose files
+    #[arg(long, default_value = "local")]
+    pub(crate) tenant: String,
+    /// Which of them
+    #[arg(long, default_value = "default")]
+    pub(crate) workspace: String,
+    /// What it may do: workspace:read, workspace:write, runs:read, runs:write; may stand more than once
+    #[arg(long = "scope", value_name = "SCOPE", default_values = ["workspace:read", "workspace:write"])]
+    pub(crate) scopes: Vec<String>,
+    /// Until then: a span such as 30d, a date, or a time such as 2026-12-31T12:00:00Z (default: for ever)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<String>,
+    /// What it is for
+    #[arg(long)]
+    pub(crate) note: Option<String>,
+    /// Requests in a second; 0 is no limit (default: 1000)
+    #[arg(long, value_name = "N")]
+    pub(crate) rate: Option<i64>,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod chat;
 mod consent;
 mod doctor;
 mod grants;
+mod keys;
 mod login;
 mod models;
 mod new;
@@ -44,6 +45,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Repos(repos) => repos::repos(config, repos, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
+        Command::Keys(keys) => keys::keys(config, keys, output).await,
         Command::Chat(chat) => chat::chat(config, chat, output).await,
         Command::Models(models) => models::models(config, models, output).await,
         Command::Login(login) => login::login(config, &login, output).await,

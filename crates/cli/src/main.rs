@@ -6,6 +6,7 @@ mod args; // the command line
 mod words; // what follows FILE or AGENT
 mod config; // settings and environment, read once
 mod hidden_input; // what a person types unseen
+mod moments; // times as people write them
 mod output; // answers for people and for programs
 mod partner; // whom a command talks to
 mod running; // the running host of this home

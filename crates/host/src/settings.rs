@@ -185,11 +185,13 @@ pub struct StoreSettings {
     pub workspaces: bool,
     /// How much a workspace holds.
     pub limits: WorkspaceLimits,
+    /// True lets every token use every workspace by a route for conformance tests.
+    pub test_seam: bool,
 }
 
 impl Default for StoreSettings {
     fn default() -> Self {
-        Self { database_url: None, workspaces: true, limits: WorkspaceLimits::default() }
+        Self { database_url: None, workspaces: true, limits: WorkspaceLimits::default(), test_seam: false }
     }
 }
 

@@ -81,4 +81,10 @@ impl Host {
         let store = &self.inner.settings.store;
         store.workspaces.then_some(&store.limits)
     }
+
+    /// Whether the route for conformance tests is there.
+    #[must_use]
+    pub fn has_test_seam(&self) -> bool {
+        self.inner.settings.store.test_seam
+    }
 }

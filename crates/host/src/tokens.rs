@@ -12,7 +12,7 @@ use crate::{
 pub use rate::TooOften;
 use rate::{Buckets, FAILURES_PER_SECOND};
 use records::{Create, Find, List, Revoke};
-use roost_protocol::{Failure, Reason};
+use roost_protocol::{Failure, Reason, is_id_text};
 use roost_storage::StorageError;
 use roost_workspace::Owner;
 use serde::Serialize;
@@ -109,6 +109,7 @@ pub enum NoCredential {
 
 /// A token as lists show it.
 #[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TokenListing {
     /// Its name.
     pub id: String,
@@ -197,6 +198,13 @@ impl Tokens {
         if new.scopes.is_empty() {
             return Err(Failure::new(Reason::BadRequest, "a token needs at least one scope"));
         }
+        if new.owner.tenant == of_host() {
+            return Err(Failure::new(Reason::BadRequest, "this tenant is the host itself"));
+        }
+        // As exact as it is kept.
+        let to_milliseconds =
+            |time: jiff::Timestamp| jiff::Timestamp::from_millisecond(time.as_millisecond());
+        let expires = new.expires.and_then(|time| to_milliseconds(time).ok());
         let mut bytes = [0; TOKEN_BYTES];
         let mut id = [0; 8];
         let unusable = |error: getrandom::Error| Failure::new(Reason::Internal, error.to_string());
@@ -211,7 +219,7 @@ impl Tokens {
             tenant: tenant.as_str().to_owned(),
             workspace: workspace.as_str().to_owned(),
             scopes: new.scopes.clone(),
-            expires: new.expires,
+            expires,
         };
         let listing = TokenListing {
             id,
@@ -221,7 +229,7 @@ impl Tokens {
             note: new.note,
             requests_per_second: new.requests_per_second.unwrap_or(REQUESTS_PER_SECOND).max(0),
             created: jiff::Timestamp::now(),
-            expires: new.expires,
+            expires,
             revoked: None,
         };
         let record = Record { hash: hash(&token).to_vec(), listing, owner: new.owner };
@@ -236,6 +244,9 @@ impl Tokens {
 
     /// Takes a token back. True when there was one that worked.
     pub(crate) async fn revoke(&self, store: &Store, id: &str) -> Result<(), Failure> {
+        if !is_id_text(id) {
+            return Err(Failure::plain(Reason::UnknownToken));
+        }
         let revoke = Revoke { id: id.to_owned(), at: jiff::Timestamp::now() };
         let was_there = store.database().await?.write(&of_host(), revoke).await?;
         self.lock().clear();

@@ -3,7 +3,7 @@
 //! A web page from elsewhere reaches loopback through the person's browser. It shows itself by its `Origin` or by
 //! `Sec-Fetch-Site`, and a name that was rebound to this address by its `Host`. No route sees what is refused here.
 
-use crate::error::ErrorAnswer;
+use crate::openwop::failure_at;
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
@@ -15,7 +15,13 @@ use std::{net::IpAddr, sync::Arc};
 
 /// What allowed pages may use, told to their browser before they do.
 const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
-const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-type, x-roost-profile");
+const HEADERS: HeaderValue = HeaderValue::from_static(
+    "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, x-roost-profile",
+);
+
+/// What such pages may see of an answer, besides what every page may.
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("etag, openwop-idempotent-replay, retry-after, roost-encoding, roost-revision");
 
 /// How long a browser may remember that, in seconds: short, because the list can change with a restart.
 const REMEMBERED_SECONDS: HeaderValue = HeaderValue::from_static("600");
@@ -54,7 +60,7 @@ pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, n
     let speaker = access.speaker(request.method(), request.uri(), request.headers());
     let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = match speaker {
-        Err(reason) => ErrorAnswer(Failure::plain(reason)).into_response(),
+        Err(reason) => failure_at(request.uri().path(), Failure::plain(reason)),
         Ok(Speaker::AllowedPage) if is_preflight(&request) => preflight(request.headers()),
         Ok(_) => next.run(request).await,
     };
@@ -66,6 +72,7 @@ pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, n
     if let (Ok(Speaker::AllowedPage), Some(origin)) = (speaker, origin) {
         // Never with credentials: there are none that a browser would add by itself.
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     }
     response
 }

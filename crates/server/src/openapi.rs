@@ -1,6 +1,10 @@
 //! All routes, described for programs: `/openapi.json`, and the same text in docs/openapi.json.
 
-use crate::{error::ErrorBody, router::described_routes};
+use crate::{
+    error::ErrorBody,
+    openwop::{RefusalBody, is_contract},
+    router::described_routes,
+};
 use axum::{
     http::header,
     response::{IntoResponse, Response},
@@ -19,9 +23,9 @@ use utoipa::{
 #[openapi(
     info(
         title = "Roost",
-        description = "A host for agent apps. Every failure has the shape of ErrorBody; the codes are in docs/reasons.md."
+        description = "A host for agent apps. Every failure has the shape of ErrorBody, with the codes of docs/reasons.md; that of the workspace contract has the shape of RefusalBody: docs/workspace.md."
     ),
-    components(schemas(ErrorBody)),
+    components(schemas(ErrorBody, RefusalBody)),
     tags(
         (name = "host", description = "Is it there, and how is it"),
         (name = "chat", description = "The wire"),
@@ -29,6 +33,8 @@ use utoipa::{
         (name = "agents", description = "Listing, calling, importing and removing agents"),
         (name = "secrets", description = "Values that agents were granted; for the owner only"),
         (name = "runs", description = "What happened, and going through it again"),
+        (name = "tokens", description = "Who may use a workspace; for the owner only"),
+        (name = "workspace", description = "Files with history, by the OpenWOP contract"),
         (name = "services", description = "What services of the home answer"),
         (name = "modes", description = "How answers are given"),
         (name = "diagnostics", description = "What happened lately"),
@@ -77,12 +83,10 @@ fn complete(operation: &mut Operation, method: &str, path: &str) {
             response.description = "It worked".to_owned();
         }
     }
+    let shape = if is_contract(path) { "RefusalBody" } else { "ErrorBody" };
     let failure: DescribedResponse = ResponseBuilder::new()
         .description("What is wrong, why, and what to do")
-        .content(
-            "application/json",
-            ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorBody"))).build(),
-        )
+        .content("application/json", ContentBuilder::new().schema(Some(Ref::from_schema_name(shape))).build())
         .build();
     operation.responses.responses.insert("default".to_owned(), RefOr::T(failure));
 }

@@ -1,10 +1,10 @@
 //! What every request leaves behind: a line in the book when it was refused or failed, and always an answer.
 
-use crate::error::ErrorAnswer;
+use crate::openwop::{failure_at, is_contract};
 use axum::{
     extract::{Request, State},
     middleware::Next,
-    response::{IntoResponse as _, Response},
+    response::Response,
 };
 use futures::FutureExt as _;
 use roost_host::Host;
@@ -16,15 +16,20 @@ use std::panic::AssertUnwindSafe;
 pub(crate) async fn record(State(host): State<Host>, request: Request, next: Next) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let response = answered.unwrap_or_else(|_| ErrorAnswer(Failure::plain(Reason::Internal)).into_response());
+    let response = answered.unwrap_or_else(|_| failure_at(uri.path(), Failure::plain(Reason::Internal)));
     let status = response.status();
-    if status.is_client_error() || status.is_server_error() {
+    // Anybody on this machine may read the book, so what owners of workspaces ask for does not stand there.
+    let (path, is_noted) = match is_contract(uri.path()) {
+        true => ("/v1/…", status.is_server_error()),
+        false => (uri.path(), status.is_client_error() || status.is_server_error()),
+    };
+    if is_noted {
         // Without the query, which may hold a password.
         host.book().note(
             "http_error",
             json!({
                 "method": method.as_str(),
-                "path": uri.path(),
+                "path": path,
                 "status": status.as_u16(),
                 "reason": response.extensions().get::<Reason>(),
             }),

@@ -1,9 +1,9 @@
 //! All routes of the host. Each is described where it is written, so that no route is missing in `/openapi.json`.
 
 use crate::{
-    error::ErrorAnswer,
     guard::{Access, Neighbours, guard},
     openapi,
+    openwop::failure_at,
     record::record,
     routes::{self, chat::Profile},
 };
@@ -93,6 +93,8 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::sources::sync))
         .routes(routes!(routes::secrets::list))
         .routes(routes!(routes::secrets::set, routes::secrets::remove))
+        .routes(routes!(routes::tokens::list, routes::tokens::create))
+        .routes(routes!(routes::tokens::revoke))
         .routes(routes!(routes::services::list))
         .routes(routes!(routes::services::serve))
         .routes(routes!(routes::services::serve_root))
@@ -116,18 +118,35 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::runs::export))
         .routes(routes!(openapi::show))
         .routes(routes!(openapi::show_v1))
+        .routes(routes!(routes::discovery::show))
+        .merge(contract())
         .merge(forms)
         .merge(run_imports)
 }
 
-async fn unknown_route(uri: Uri) -> ErrorAnswer {
-    ErrorAnswer::new(Reason::UnknownRoute, format!("there is nothing at {}", uri.path()))
+/// The routes of the workspace.
+fn contract() -> OpenApiRouter<Host> {
+    use routes::workspace::{events, files, seam, version_two};
+    OpenApiRouter::new()
+        .routes(routes!(files::list))
+        .routes(routes!(files::nameless))
+        .routes(routes!(files::get, files::put, files::delete))
+        .routes(routes!(version_two::list))
+        .routes(routes!(version_two::get, version_two::put, version_two::delete))
+        .routes(routes!(events::follow))
+        .routes(routes!(events::poll))
+        .routes(routes!(seam::operate))
+}
+
+async fn unknown_route(uri: Uri) -> Response {
+    let path = uri.path();
+    failure_at(path, Failure::new(Reason::UnknownRoute, format!("there is nothing at {path}")))
 }
 
 /// The framework adds the `Allow` header to both answers.
-async fn other_method(method: Method) -> Response {
+async fn other_method(method: Method, uri: Uri) -> Response {
     match method {
         Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
-        _ => ErrorAnswer(Failure::plain(Reason::MethodNotAllowed)).into_response(),
+        _ => failure_at(uri.path(), Failure::plain(Reason::MethodNotAllowed)),
     }
 }

@@ -13,6 +13,21 @@ use tokio::net::TcpListener;
 /// How long running requests may take to finish once the host is asked to stop.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
+/// Tells answers that would never end by themselves that the host stops.
+#[derive(Debug, Clone)]
+pub(crate) struct Stopping(tokio::sync::watch::Receiver<()>);
+
+impl Stopping {
+    /// Until the host stops; for ever where nobody would say so.
+    pub(crate) async fn wait(stopping: Option<&Self>) {
+        match stopping {
+            // The sender never sends: it goes when the host stops.
+            Some(Self(receiver)) => drop(receiver.clone().changed().await),
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// A port that was taken.
 pub struct Listening {
     listener: TcpListener,
@@ -48,12 +63,15 @@ impl Listening {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), Failure> {
         let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
+        let (running, watched) = tokio::sync::watch::channel(());
         let stop = async move {
             stop.await;
+            drop(running);
             // Nobody listening means that the server ended by itself.
             stopping.send(()).ok();
         };
         let app = router(host, Door { port: self.port, neighbours, profile });
+        let app = app.layer(axum::Extension(Stopping(watched)));
         let serving = axum::serve(self.listener, app).with_graceful_shutdown(stop).into_future();
         tokio::select! {
             served = serving => served.map_err(|error| Failure::new(Reason::Internal, format!("serve: {error}"))),

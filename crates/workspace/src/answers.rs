@@ -2,6 +2,7 @@
 
 use crate::{Owner, WorkspaceError};
 use roost_storage::{Parameter, Transaction};
+use sha2::{Digest as _, Sha256};
 
 /// How long an answer is kept, in milliseconds.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -13,6 +14,19 @@ pub struct Once {
     pub key: String,
     /// SHA-256 of everything the request asks for.
     pub digest: [u8; 32],
+}
+
+impl Once {
+    /// What tells a request apart: all parts of what it asks for, in order. None of them can be taken for another.
+    #[must_use]
+    pub fn new(key: &str, parts: &[&[u8]]) -> Self {
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        Self { key: key.to_owned(), digest: digest.finalize().into() }
+    }
 }
 
 /// A result, and whether it is one from before.
@@ -80,4 +94,17 @@ pub async fn keep_answer(
     ];
     transaction.execute(KEEP, &parameters).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Once;
+
+    #[test]
+    fn requests_that_ask_for_something_else_have_another_digest() {
+        let digest = |parts: &[&[u8]]| Once::new("key", parts).digest;
+        assert_eq!(digest(&[b"ab", b"c"]), digest(&[b"ab", b"c"]));
+        assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
+        assert_ne!(digest(&[b"ab"]), digest(&[b"ab", b""]));
+    }
 }

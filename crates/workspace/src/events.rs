@@ -64,6 +64,6 @@ impl Change for ReadEvents {
             });
         }
         let first = events.first().map_or(newest + 1, |event| event.sequence);
-        Ok(EventPage { is_cut: first > self.after + 1, events, newest })
+        Ok(EventPage { is_cut: first > self.after.saturating_add(1), events, newest })
     }
 }

@@ -70,6 +70,10 @@ impl Change for Put {
 
     async fn apply(&self, transaction: &mut Transaction) -> Result<Answered<Vec<Done>>, WorkspaceError> {
         let now = clock::now();
+        // Locks the workspace first: the same request on another node must not find that nothing was answered yet.
+        if let (Some(_), Some(first)) = (&self.once, self.writes.first()) {
+            look(transaction, &self.owner, &first.path).await?;
+        }
         if let Some((operation, once)) = &self.once
             && let Some(outcome) =
                 answers::find_answer(transaction, &self.owner, operation, once, now).await?

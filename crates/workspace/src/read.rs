@@ -87,6 +87,10 @@ impl Change for List {
             return Ok(Listing { files: Vec::new(), sequence: 0 });
         };
         let from = self.prefix.as_str();
+        if from.contains('\0') {
+            // No name has this character, and not every engine can be asked for it.
+            return Ok(Listing { files: Vec::new(), sequence: place.int(1)? });
+        }
         let to = format!("{from}{LAST}");
         let parameters = [place.int(0)?.into(), Parameter::from(from), Parameter::from(&to)];
         let mut files = Vec::new();

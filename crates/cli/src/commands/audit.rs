@@ -4,11 +4,11 @@ use super::open;
 use crate::{
     args::{Audit, AuditArguments},
     config::Config,
+    moments::past_moment,
     output::{NOT_OK, Output},
 };
-use jiff::{Span, Timestamp, Zoned, civil::Date};
 use roost_host::{AuditFilter, AuditRow};
-use roost_protocol::{AppId, Failure, Reason};
+use roost_protocol::{AppId, Failure};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ pub(crate) async fn audit(
     arguments: &AuditArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let since = arguments.since.as_deref().map(point_in_time).transpose()?;
+    let since = arguments.since.as_deref().map(past_moment).transpose()?;
     let host = open(config).await?;
     if let Some(Audit::Verify) = arguments.what {
         let verified = host.verify_audit()?;
@@ -67,37 +67,4 @@ fn line(row: &AuditRow) -> String {
         word(serde_json::to_value(row.decision)),
         detail.unwrap_or_default(),
     )
-}
-
-/// A time, a date in this time zone, or a span before now.
-fn point_in_time(text: &str) -> Result<Timestamp, Failure> {
-    let now = Zoned::now();
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(time);
-    }
-    if let Ok(date) = text.parse::<Date>()
-        && let Ok(start) = date.to_zoned(now.time_zone().clone())
-    {
-        return Ok(start.timestamp());
-    }
-    let before = text.parse::<Span>().ok().and_then(|span| now.checked_sub(span).ok());
-    before.map(|time| time.timestamp()).ok_or_else(|| {
-        Failure::new(Reason::WrongUse, format!("`{text}` is no time"))
-            .with_next("write 2026-11-01T12:00:00Z, 2026-11-01, or a span such as 2h or 3d")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::point_in_time;
-
-    #[test]
-    fn times_dates_and_spans_are_understood() {
-        for good in ["2026-11-01T12:00:00Z", "2026-11-01", "2h", "3d", "90m"] {
-            assert!(point_in_time(good).is_ok(), "{good}");
-        }
-        for bad in ["", "yesterday", "-1", "2026-13-01"] {
-            assert!(point_in_time(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -13,6 +13,7 @@ pub(super) struct Workspace {
     files_max: Option<i64>,
     versions_max: Option<i64>,
     workspace_bytes_max: Option<i64>,
+    test_seam: bool,
 }
 
 pub(super) fn settings(written: &Workspace, database_url: Option<&String>) -> Result<StoreSettings, Failure> {
@@ -38,6 +39,7 @@ pub(super) fn settings(written: &Workspace, database_url: Option<&String>) -> Re
         database_url: database_url.cloned(),
         workspaces: written.enabled.unwrap_or(true),
         limits,
+        test_seam: written.test_seam,
     })
 }
 

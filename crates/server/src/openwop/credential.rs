@@ -3,7 +3,7 @@
 use super::refusal::{Code, Refusal};
 use axum::{
     extract::{FromRef, FromRequestParts},
-    http::{header, request::Parts},
+    http::{HeaderMap, header, request::Parts},
 };
 use roost_host::{Credential, Host, NoCredential, Scope, workspace::Workspaces};
 use serde_json::json;
@@ -31,6 +31,12 @@ impl Asker {
     }
 }
 
+/// The token that a request shows.
+pub(crate) fn shown_token(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
 impl<S: Send + Sync> FromRequestParts<S> for Asker
 where
     Host: FromRef<S>,
@@ -38,10 +44,7 @@ where
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        let shown = parts.headers.get(header::AUTHORIZATION).and_then(|value| {
-            let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-        });
+        let shown = shown_token(&parts.headers);
         let refused = match Host::from_ref(state).credential(shown).await {
             Ok(credential) => return Ok(Self { credential }),
             Err(refused) => refused,

@@ -21,7 +21,6 @@ pub(crate) enum Code {
     KeyExpired,
     KeyRevoked,
     Forbidden,
-    RunForbidden,
     ValidationError,
     NotFound,
     WorkspaceConflict,
@@ -43,7 +42,6 @@ impl Code {
             Self::KeyExpired => "key_expired",
             Self::KeyRevoked => "key_revoked",
             Self::Forbidden => "forbidden",
-            Self::RunForbidden => "run_forbidden",
             Self::ValidationError => "validation_error",
             Self::NotFound => "not_found",
             Self::WorkspaceConflict => "workspace_conflict",
@@ -62,7 +60,7 @@ impl Code {
     fn status(self) -> StatusCode {
         match self {
             Self::Unauthenticated | Self::KeyExpired | Self::KeyRevoked => StatusCode::UNAUTHORIZED,
-            Self::Forbidden | Self::RunForbidden => StatusCode::FORBIDDEN,
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::ValidationError | Self::UnsupportedStreamMode => StatusCode::BAD_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::WorkspaceConflict | Self::IdempotencyKeyMismatch => StatusCode::CONFLICT,
@@ -94,19 +92,28 @@ pub(crate) struct RefusalBody {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     code: Code,
-    body: RefusalBody,
+    body: Box<RefusalBody>,
     retry_after_seconds: Option<u64>,
+    status: StatusCode,
 }
 
 impl Refusal {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         let body = RefusalBody { error: code.as_str(), message: message.into(), details: Map::new() };
-        Self { code, body, retry_after_seconds: None }
+        Self { code, body: Box::new(body), retry_after_seconds: None, status: code.status() }
     }
 
     /// The same with one more detail.
     pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
         self.body.details.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The same by the second version of the contract, which has another status for what is not provided.
+    pub(crate) fn in_version_two(mut self) -> Self {
+        if self.code == Code::CapabilityNotProvided {
+            self.status = StatusCode::UNPROCESSABLE_ENTITY;
+        }
         self
     }
 
@@ -180,11 +187,11 @@ impl From<Failure> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let mut response = (self.code.status(), Json(self.body)).into_response();
+        let mut response = (self.status, Json(self.body)).into_response();
         if let Some(seconds) = self.retry_after_seconds {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if self.code.status() == StatusCode::UNAUTHORIZED {
+        if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
