@@ -87,7 +87,7 @@ fn every_turn_and_every_call_is_a_run() {
     );
     let failed = host.post("/chat", &json!({ "user_input": "status 500 broken" }));
     assert_ne!(failed.status, 200);
-    let listed = stage.home.json(&["runs", "--json"]);
+    let listed = stage.home.json(&["runs"]);
     let statuses: Vec<&str> =
         listed["runs"].as_array().unwrap().iter().map(|run| run["status"].as_str().unwrap()).collect();
     assert_eq!(statuses, ["failed", "completed", "completed", "completed"]);
@@ -128,7 +128,6 @@ fn a_run_of_somebody_else_looks_like_none() {
         "runs:read",
         "--scope",
         "runs:write",
-        "--json",
     ]);
     let authorization = format!("Bearer {}", made["token"].as_str().unwrap());
     let headers = [("Authorization", authorization.as_str()), ("Host", "127.0.0.1")];

@@ -27,7 +27,7 @@ fn turn_then_changes(stage: &Stage) -> String {
 fn a_turn_with_a_tool_is_the_same_again_after_everything_changed() {
     let stage = Stage::new();
     let run = turn_then_changes(&stage);
-    let replayed = stage.home.json(&["runs", "replay", &run, "--json"]);
+    let replayed = stage.home.json(&["runs", "replay", &run]);
     assert_eq!(replayed, json!({ "run": run, "same": true, "steps": 3 }));
 }
 
@@ -37,19 +37,19 @@ fn a_turn_is_the_same_again_on_another_host() {
     let run = turn_then_changes(&stage);
     let file = stage.home.outside().join("run.json");
     let path = file.display().to_string();
-    let exported = stage.home.json(&["runs", "export", &run, &path, "--json"]);
+    let exported = stage.home.json(&["runs", "export", &run, &path]);
     assert_eq!(exported["files"], 2);
     let elsewhere = TestHome::new();
-    let imported = elsewhere.json(&["runs", "import", &path, "--json"]);
+    let imported = elsewhere.json(&["runs", "import", &path]);
     let here = imported["run"].as_str().unwrap();
-    assert_eq!(elsewhere.json(&["runs", "replay", here, "--json"])["same"], true);
-    let shown = elsewhere.json(&["runs", "show", here, "--json"]);
+    assert_eq!(elsewhere.json(&["runs", "replay", here])["same"], true);
+    let shown = elsewhere.json(&["runs", "show", here]);
     assert_eq!(
         shown["workspace"],
         json!([{ "path": "DIRECTIVES.md", "version": 1 }, { "path": "IDENTITY.md", "version": 1 }])
     );
     let again = elsewhere.outside().join("again.json");
-    elsewhere.json(&["runs", "export", here, &again.display().to_string(), "--json"]);
+    elsewhere.json(&["runs", "export", here, &again.display().to_string()]);
     let read =
         |path: &std::path::Path| -> Value { serde_json::from_slice(&fs::read(path).unwrap()).unwrap() };
     let (first, second) = (read(&file), read(&again));
@@ -61,15 +61,15 @@ fn the_first_difference_is_told() {
     let stage = Stage::new();
     let run = turn_then_changes(&stage);
     let file = stage.home.outside().join("run.json");
-    stage.home.json(&["runs", "export", &run, &file.display().to_string(), "--json"]);
+    stage.home.json(&["runs", "export", &run, &file.display().to_string()]);
     let document: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let differs = |change: &dyn Fn(&mut Value)| {
         let mut changed = document.clone();
         change(&mut changed);
         let path = stage.home.outside().join("changed.json");
         fs::write(&path, changed.to_string()).unwrap();
-        let imported = stage.home.json(&["runs", "import", &path.display().to_string(), "--json"]);
-        let ran = stage.home.roost(&["runs", "replay", imported["run"].as_str().unwrap(), "--json"]);
+        let imported = stage.home.json(&["runs", "import", &path.display().to_string()]);
+        let ran = stage.home.roost(&["runs", "replay", imported["run"].as_str().unwrap()]);
         assert_eq!(ran.status, 1, "{ran:?}");
         ran.json()["difference"]["what"].as_str().unwrap().to_owned()
     };
@@ -100,7 +100,7 @@ fn what_is_not_an_exported_run_is_refused_and_leaves_nothing() {
     let stage = Stage::new();
     let run = turn_then_changes(&stage);
     let file = stage.home.outside().join("run.json");
-    stage.home.json(&["runs", "export", &run, &file.display().to_string(), "--json"]);
+    stage.home.json(&["runs", "export", &run, &file.display().to_string()]);
     let document: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     let elsewhere = TestHome::new();
     let changes: [&dyn Fn(&mut Value); 6] = [
@@ -120,5 +120,5 @@ fn what_is_not_an_exported_run_is_refused_and_leaves_nothing() {
         assert_eq!(ran.status, 1, "{index} {ran:?}");
         assert!(ran.json()["error"]["message"].is_string());
     }
-    assert_eq!(elsewhere.json(&["runs", "--json"]), json!({ "runs": [] }));
+    assert_eq!(elsewhere.json(&["runs"]), json!({ "runs": [] }));
 }
