@@ -23,5 +23,6 @@ mod runs;
 mod services;
 mod slush;
 mod sources;
+mod storage;
 mod wire;
 mod workspace;

@@ -11,3 +11,8 @@ mod paths; // what a file may be called
 mod switches; // what settings change
 mod tokens; // who may ask
 mod twice; // requests that are sent twice
+mod model; // what a workspace should be
+mod random; // random operations against the model
+mod counter; // many writers of one file
+mod steps; // every step fails once
+mod kills; // the program or its server is killed

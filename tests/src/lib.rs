@@ -19,6 +19,8 @@ mod shared_memory; // what they may not attach
 mod processes; // who is alive
 mod postgres; // databases that go with the test
 mod both_engines; // the same on SQLite and PostgreSQL
+mod tables; // everything that a database holds
+mod written; // what a program that is killed has written
 mod sources; // agent files to write
 mod generated; // many agent files of every shape
 
@@ -38,7 +40,9 @@ pub use self::{
     shared_memory::SharedMemory,
     shell::in_shell,
     sources::{python_agent, python_file, typescript_agent},
+    tables::{Sql, dump, tables},
     users::User,
     waiting::{PATIENCE, until, until_some},
     web_server::{Asked, WebServer},
+    written::{WRITER_FILES_EACH, WRITER_TASKS, written_content},
 };

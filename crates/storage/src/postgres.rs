@@ -4,7 +4,9 @@
 //! set for one transaction only. Changes of one lane are gathered while the one before is under way and share a
 //! transaction, as in the embedded engine; lanes run side by side.
 
+mod connections; // ways to the server
 mod lanes; // who is stored together with whom
+mod announcements; // notices on their way to all nodes
 mod roles; // who the statements run as
 mod schema; // tables, and that they are guarded
 mod statement; // parameters, rows and errors
@@ -17,10 +19,12 @@ use crate::{
     notice::{Notice, Notices},
     transaction::{Connection, Transaction},
 };
+use connections::Connections;
+pub(crate) use connections::Session;
 use lanes::Lanes;
 use roost_protocol::Tenant;
 use sqlx::{
-    Connection as _, PgPool,
+    Connection as _,
     postgres::{PgConnectOptions, PgListener, PgPoolOptions},
 };
 use statement::told;
@@ -29,7 +33,7 @@ use std::{str::FromStr as _, time::Duration};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 /// Connections of one node: lanes and readers, below what a server gives to a few nodes by default.
-const CONNECTIONS_MAX: u32 = 20;
+const CONNECTIONS_MAX: usize = 20;
 
 /// How long to wait for a connection.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(5);
@@ -49,13 +53,14 @@ const CHANNEL: &str = "roost";
 pub(crate) struct PostgresServer {
     store: Store,
     queue: mpsc::Sender<Box<dyn Waiting>>,
-    tasks: [JoinHandle<()>; 2],
+    listening: JoinHandle<()>,
 }
 
 /// What a batch needs.
 #[derive(Clone)]
 pub(crate) struct Store {
-    pool: PgPool,
+    connections: Connections,
+    announcements: mpsc::Sender<Notice>,
     faults: Faults,
 }
 
@@ -73,20 +78,25 @@ impl PostgresServer {
             .options([("search_path", SCHEMA)])
             .application_name("roost");
         schema::prepare(&options, known).await?;
+        // Only to listen, which connects again by itself.
         let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS_MAX)
+            .max_connections(1)
             .acquire_timeout(CONNECTED_WITHIN)
             .after_connect(|connection, _| Box::pin(roles::step_down(connection)))
-            .connect_with(options)
+            .connect_with(options.clone())
             .await
             .map_err(told)?;
         let mut listener = PgListener::connect_with(&pool).await.map_err(told)?;
         listener.listen(CHANNEL).await.map_err(told)?;
+        let (announcements, to_announce) = mpsc::channel(announcements::WAITING_MAX);
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
-        let store = Store { pool, faults };
-        let lanes = Lanes::new(store.clone(), CONNECTIONS_MAX as usize / 2);
-        let tasks = [tokio::spawn(lanes.work(waiting)), tokio::spawn(pass_on(listener, notices))];
-        Ok(Self { store, queue, tasks })
+        let store =
+            Store { connections: Connections::new(options.clone(), CONNECTIONS_MAX), announcements, faults };
+        // Both end by themselves: the one when everything handed in is stored, the other when all of it is told.
+        tokio::spawn(Lanes::new(store.clone(), CONNECTIONS_MAX / 2).work(waiting));
+        tokio::spawn(announcements::announce(options, to_announce));
+        let listening = tokio::spawn(pass_on(listener, notices));
+        Ok(Self { store, queue, listening })
     }
 
     pub(crate) async fn hand_in<C: Change>(
@@ -110,23 +120,22 @@ impl PostgresServer {
     pub(crate) async fn read<C: Change>(&self, tenant: Tenant, look: &C) -> Result<C::Output, C::Error> {
         let mut transaction = self.store.begin(tenant).await?;
         let result = look.apply(&mut transaction).await;
-        if let Connection::Postgres(inner) = transaction.connection {
-            inner.rollback().await.map_err(told)?;
-        }
+        roll_back(transaction).await;
         result
     }
 
     /// Whether the server still guards every table.
     pub(crate) async fn check(&self) -> Result<Vec<String>, StorageError> {
-        let mut connection = self.store.pool.acquire().await.map_err(told)?;
-        schema::unguarded(&mut connection).await
+        let mut connection = self.store.connections.apart().await?;
+        let found = schema::unguarded(&mut connection).await?;
+        connection.close().await.map_err(told)?;
+        Ok(found)
     }
 }
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // The one that stores ends by itself when everything handed in is stored.
-        self.tasks[1].abort();
+        self.listening.abort();
     }
 }
 
@@ -150,10 +159,8 @@ async fn pass_on(mut listener: PgListener, notices: Notices) {
 
 impl Store {
     async fn begin(&self, tenant: Tenant) -> Result<Transaction, StorageError> {
-        let mut inner = self.pool.begin().await.map_err(told)?;
-        let set = "SELECT set_config('roost.tenant', $1, true)";
-        sqlx::query(set).bind(tenant.as_str().to_owned()).execute(&mut *inner).await.map_err(told)?;
-        Ok(Transaction::new(Connection::Postgres(inner), tenant, self.faults.clone()))
+        let session = self.connections.begin(&tenant).await?;
+        Ok(Transaction::new(Connection::Postgres(session), tenant, self.faults.clone()))
     }
 
     /// Stores changes of one tenant together, or each alone when one of them stands in the way.
@@ -189,37 +196,65 @@ impl Store {
 
     async fn attempt(&self, batch: &mut [Box<dyn Waiting>]) -> Result<(), Lost> {
         let Some(first) = batch.first() else { return Ok(()) };
-        let alone = batch.len() == 1;
         let mut transaction = self.begin(first.tenant().clone()).await.map_err(Lost::Entirely)?;
-        for change in batch {
-            (transaction.wrote, transaction.broken, transaction.clashed) = (false, false, false);
-            let told_before = transaction.notices.len();
-            if change.run(&mut transaction).await == Ended::Well {
-                continue;
+        match attempt_within(&mut transaction, batch).await {
+            Ok(Ended::Well) => self.commit(transaction).await.map_err(Lost::Entirely),
+            Ok(Ended::Badly) => {
+                roll_back(transaction).await;
+                Ok(())
             }
-            transaction.notices.truncate(told_before);
-            if transaction.clashed || (!alone && (transaction.broken || transaction.wrote)) {
-                // Dropped, which takes everything back.
-                return Err(Lost::Together);
-            }
-            if alone {
-                return Ok(());
+            Err(lost) => {
+                roll_back(transaction).await;
+                Err(lost)
             }
         }
-        self.commit(transaction).await.map_err(Lost::Entirely)
     }
 
-    async fn commit(&self, mut transaction: Transaction) -> Result<(), StorageError> {
-        let notices: Vec<String> = transaction.notices.iter().map(Notice::to_text).collect();
-        for notice in &notices {
-            let tell = "SELECT pg_notify('roost', $1)";
-            transaction.rows(tell, &[notice.into()]).await?;
-        }
+    async fn commit(&self, transaction: Transaction) -> Result<(), StorageError> {
         transaction.faults.step()?;
-        match transaction.connection {
-            Connection::Postgres(inner) => inner.commit().await.map_err(told),
-            Connection::Sqlite(_) => Ok(()),
+        if let Connection::Postgres(session) = transaction.connection {
+            session.commit().await?;
         }
+        for notice in transaction.notices {
+            // Whoever is not told looks by the clock.
+            self.announcements.try_send(notice).ok();
+        }
+        Ok(())
+    }
+}
+
+/// Does all of them; whether the transaction is to be kept.
+async fn attempt_within(
+    transaction: &mut Transaction,
+    batch: &mut [Box<dyn Waiting>],
+) -> Result<Ended, Lost> {
+    let alone = batch.len() == 1;
+    for change in batch {
+        (transaction.wrote, transaction.broken, transaction.clashed) = (false, false, false);
+        let told_before = transaction.notices.len();
+        if change.run(transaction).await == Ended::Well {
+            // The server would take back such a transaction at its end, and say nothing.
+            if transaction.broken {
+                let message = "a change went on after a statement failed".to_owned();
+                return Err(Lost::Entirely(StorageError::Statement { message }));
+            }
+            continue;
+        }
+        transaction.notices.truncate(told_before);
+        if transaction.clashed || (!alone && (transaction.broken || transaction.wrote)) {
+            return Err(Lost::Together);
+        }
+        if alone {
+            return Ok(Ended::Badly);
+        }
+    }
+    Ok(Ended::Well)
+}
+
+/// A connection that cannot even do this is closed, and the server does it by itself.
+async fn roll_back(transaction: Transaction) {
+    if let Connection::Postgres(session) = transaction.connection {
+        session.roll_back().await.ok();
     }
 }
 

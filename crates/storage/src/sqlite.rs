@@ -193,8 +193,8 @@ impl Writer {
 
     /// Does all of them inside one transaction.
     fn attempt(&mut self, batch: &mut [Box<dyn Waiting>]) -> Result<(), Lost> {
-        let Some(connection) = self.connection.take() else { return Err(Lost::Entirely(lost())) };
         let Some(first) = batch.first() else { return Ok(()) };
+        let Some(connection) = self.connection.take() else { return Err(Lost::Entirely(lost())) };
         let mut transaction =
             Transaction::new(AnyConnection::Sqlite(connection), first.tenant().clone(), self.faults.clone());
         let done = attempt_within(&mut transaction, batch);

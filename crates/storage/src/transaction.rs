@@ -10,7 +10,6 @@ use crate::{
     value::{Parameter, Row},
 };
 use roost_protocol::Tenant;
-use sqlx::Postgres;
 
 /// Which engine a statement is written for, where the two differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl Engine {
 
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
-    Postgres(sqlx::Transaction<'static, Postgres>),
+    Postgres(postgres::Session),
 }
 
 /// An open transaction for the rows of one tenant.
@@ -80,7 +79,7 @@ impl Transaction {
         let done = match self.faults.step() {
             Ok(()) => match &mut self.connection {
                 Connection::Sqlite(connection) => sqlite::rows(connection, sql, parameters),
-                Connection::Postgres(transaction) => postgres::rows(transaction, sql, parameters).await,
+                Connection::Postgres(session) => postgres::rows(session, sql, parameters).await,
             },
             Err(error) => Err(error),
         };
@@ -107,7 +106,7 @@ impl Transaction {
         let done = match self.faults.step() {
             Ok(()) => match &mut self.connection {
                 Connection::Sqlite(connection) => sqlite::execute(connection, sql, parameters),
-                Connection::Postgres(transaction) => postgres::execute(transaction, sql, parameters).await,
+                Connection::Postgres(session) => postgres::execute(session, sql, parameters).await,
             },
             Err(error) => Err(error),
         };

@@ -206,7 +206,7 @@ const OLD_EVENT: &str = "DELETE FROM events WHERE workspace = $1 AND sequence = 
 /// A version that nobody's moment needs: it was the newest one from its own write until the next.
 const OLD_VERSION: &str = "DELETE FROM versions WHERE file = $1 AND version = $2 AND NOT EXISTS (
     SELECT 1 FROM pins p WHERE p.workspace = $3 AND p.sequence >= versions.sequence AND p.sequence <
-    (SELECT n.sequence FROM versions n WHERE n.file = $1 AND n.version = $2 + 1))";
+    (SELECT n.sequence FROM versions n WHERE n.file = $1 AND n.version > $2 ORDER BY n.version LIMIT 1))";
 
 /// The same in one statement, because every statement is a way to the server and back.
 const ALL_POSTGRES: &str = "WITH
@@ -227,7 +227,8 @@ const ALL_POSTGRES: &str = "WITH
     o AS (DELETE FROM events WHERE workspace = $2 AND sequence = $19)
     DELETE FROM versions WHERE file = $20 AND version = $21 AND NOT EXISTS (
         SELECT 1 FROM pins p WHERE p.workspace = $2 AND p.sequence >= versions.sequence AND p.sequence <
-        coalesce((SELECT n.sequence FROM versions n WHERE n.file = $20 AND n.version = $21 + 1), $5))";
+        coalesce((SELECT n.sequence FROM versions n WHERE n.file = $20 AND n.version > $21
+        ORDER BY n.version LIMIT 1), $5))";
 
 impl Record<'_> {
     async fn store(&self, transaction: &mut Transaction) -> Result<(), StorageError> {

@@ -69,7 +69,7 @@ fn the_first_difference_is_told() {
         let path = stage.home.outside().join("changed.json");
         fs::write(&path, changed.to_string()).unwrap();
         let imported = stage.home.json(&["runs", "import", &path.display().to_string()]);
-        let ran = stage.home.roost(&["runs", "replay", imported["run"].as_str().unwrap()]);
+        let ran = stage.home.roost(&["runs", "replay", imported["run"].as_str().unwrap(), "--json"]);
         assert_eq!(ran.status, 1, "{ran:?}");
         ran.json()["difference"]["what"].as_str().unwrap().to_owned()
     };

@@ -82,3 +82,22 @@ async fn a_pinned_moment_stays_readable_whatever_happens_later() {
     })
     .await;
 }
+
+/// A version that a moment needs is kept although its neighbour is gone, also when the limit is raised later.
+#[tokio::test]
+async fn a_moment_outlives_a_change_of_the_limits() {
+    for engine in ENGINES {
+        let database = TestDatabase::new(engine, MIGRATIONS).await;
+        let owner = owner("acme", "main");
+        let few = database.workspaces(Limits { versions_max: 2, ..Limits::default() });
+        put(&few, text("a.md", Condition::none(), "needed")).await.unwrap();
+        let moment = few.take_snapshot(&owner).await.unwrap();
+        for content in ["2", "3", "4"] {
+            put(&few, text("a.md", Condition::none(), content)).await.unwrap();
+        }
+        let more = database.workspaces(Limits { versions_max: 4, ..Limits::default() });
+        put(&more, text("a.md", Condition::none(), "5")).await.unwrap();
+        let then = more.get_then(&owner, moment, &file_path("a.md")).await.unwrap();
+        assert_eq!((then.content, then.info.version), (b"needed".to_vec(), 1), "{engine:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Parameters, rows and errors of the server, in the terms of this crate.
 
+use super::Session;
 use crate::{
     error::StorageError,
     value::{Parameter, Row, Value},
@@ -11,20 +12,20 @@ use sqlx::{
 };
 
 pub(crate) async fn rows(
-    transaction: &mut sqlx::Transaction<'static, Postgres>,
+    session: &mut Session,
     sql: &'static str,
     parameters: &[Parameter<'_>],
 ) -> Result<Vec<Row>, StorageError> {
-    let found = bound(sql, parameters).fetch_all(&mut **transaction).await.map_err(told)?;
+    let found = bound(sql, parameters).fetch_all(&mut session.connection).await.map_err(told)?;
     found.iter().map(row).collect()
 }
 
 pub(crate) async fn execute(
-    transaction: &mut sqlx::Transaction<'static, Postgres>,
+    session: &mut Session,
     sql: &'static str,
     parameters: &[Parameter<'_>],
 ) -> Result<u64, StorageError> {
-    let done = bound(sql, parameters).execute(&mut **transaction).await.map_err(told)?;
+    let done = bound(sql, parameters).execute(&mut session.connection).await.map_err(told)?;
     Ok(done.rows_affected())
 }
 
