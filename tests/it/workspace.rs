@@ -6,6 +6,14 @@ mod conditions; // If-Match and If-None-Match
 mod contract; // the four operations
 mod events; // what happened, live
 mod files; // what becomes of a file
+mod desk; // a running host, and its owner
+mod history; // versions over HTTP
+mod edits; // single lines and other names
+mod batch; // several files at once
+mod search; // where something stands
+mod transfer; // to another place and back
+mod rules; // what agents may do
+mod cli; // the same from the command line
 mod limits; // how much there may be
 mod paths; // what a file may be called
 mod switches; // what settings change

@@ -1,6 +1,12 @@
 //! The command line as clap reads it.
 
-pub(crate) mod runs; // words of `roost runs`
+mod runs; // what `roost runs` takes
+mod workspace; // what `roost workspace` takes
+
+pub(crate) use runs::{RunsArguments, RunsVerb};
+pub(crate) use workspace::{
+    OnConflict, ProposalsVerb, RuleWord, RulesVerb, WorkspaceArguments, WorkspaceVerb,
+};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use std::path::PathBuf;
@@ -70,7 +76,10 @@ pub(crate) enum Command {
     /// List, set or remove the secrets of this home
     Secrets(SecretsArguments),
     /// Show what happened, go through it again, or carry it to another host
-    Runs(runs::RunsArguments),
+    Runs(RunsArguments),
+    /// Read, write and restore files with history
+    #[command(alias = "ws")]
+    Workspace(WorkspaceArguments),
     /// Make, list and take back tokens that let programs use a workspace
     Keys(KeysArguments),
     /// Talk to the host: a conversation, or one message and its answer

@@ -22,6 +22,7 @@ mod test;
 mod up;
 mod validate;
 mod why;
+mod workspace;
 
 use crate::{
     args::{Arguments, Command},
@@ -45,6 +46,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Repos(repos) => repos::repos(config, repos, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
+        Command::Workspace(arguments) => workspace::workspace(config, arguments, output).await,
         Command::Keys(keys) => keys::keys(config, keys, output).await,
         Command::Chat(chat) => chat::chat(config, chat, output).await,
         Command::Models(models) => models::models(config, models, output).await,

@@ -5,13 +5,17 @@
 use crate::{commands::open, config::Config, running::RunningHost};
 use axum::{Router, body::Body, http::Request};
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream::BoxStream};
+use roost_host::Host;
 use roost_protocol::{Failure, Reason};
-use roost_server::Door;
+use roost_server::{Door, Neighbours};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
 /// Largest answer that is not a stream.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
+
+/// Largest answer that is a file: everything of a workspace that may travel, and its wrapping.
+const FILE_BYTES_MAX: usize = 1 << 30;
 
 /// Longest line of a stream: an event with everything an agent may return.
 const EVENT_BYTES_MAX: usize = 64 << 20;
@@ -31,6 +35,15 @@ pub(crate) enum Method {
     Post,
     Put,
     Delete,
+}
+
+/// A request with headers of its own and any body.
+#[derive(Debug)]
+pub(crate) struct Exchange<'a> {
+    pub(crate) method: Method,
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a [(&'static str, String)],
+    pub(crate) body: Vec<u8>,
 }
 
 impl Method {
@@ -61,11 +74,26 @@ impl Partner {
         }
     }
 
+    /// The same for questions about files, for which no agent must be known.
+    pub(crate) async fn find_for_files(config: Config) -> Result<Self, Failure> {
+        match RunningHost::find(&config.host.home).await {
+            Some(running) if running.is_the_owners() => Ok(Self::Running(running)),
+            _ => {
+                let neighbours = config.neighbours.clone();
+                Self::answering(open(config).await?, neighbours)
+            }
+        }
+    }
+
     async fn private(config: Config) -> Result<Self, Failure> {
         let neighbours = config.neighbours.clone();
         let host = open(config).await?;
         // The agents must be known before the first question.
         host.agents(&roost_host::NoProgress).await?;
+        Self::answering(host, neighbours)
+    }
+
+    fn answering(host: Host, neighbours: Neighbours) -> Result<Self, Failure> {
         let authorization = format!("Bearer {}", host.owner()?.as_str());
         let router = roost_server::router(host, Door { neighbours, ..Door::default() });
         Ok(Self::Private { router, authorization })
@@ -97,6 +125,37 @@ impl Partner {
         let value: Value = serde_json::from_slice(&bytes)
             .map_err(|error| Failure::new(Reason::HostUnreachable, format!("the host's answer: {error}")))?;
         if status < 400 { Ok(value) } else { Err(failure_in(&value)) }
+    }
+
+    /// One request of any kind: its status and all of its body.
+    pub(crate) async fn exchange(&self, asked: Exchange<'_>) -> Result<(u16, axum::body::Bytes), Failure> {
+        let Exchange { method, path, headers, body } = asked;
+        match self {
+            Self::Running(running) => {
+                let response = running.exchange(method.name(), path, headers, body).await?;
+                let status = response.status().as_u16();
+                Ok((status, response.bytes().await.map_err(|error| unreachable(&error))?))
+            }
+            Self::Private { router, authorization } => {
+                let mut request = Request::builder()
+                    .method(method.name())
+                    .uri(path)
+                    .header("host", "127.0.0.1")
+                    .header("authorization", authorization);
+                for (name, value) in headers {
+                    request = request.header(*name, value);
+                }
+                let request = request.body(Body::from(body));
+                let request = request.map_err(|error| Failure::new(Reason::WrongUse, error.to_string()))?;
+                let response = match router.clone().oneshot(request).await {
+                    Ok(response) => response,
+                    Err(never) => match never {},
+                };
+                let status = response.status().as_u16();
+                let bytes = axum::body::to_bytes(response.into_body(), FILE_BYTES_MAX).await;
+                Ok((status, bytes.map_err(|error| unreachable(&error))?))
+            }
+        }
     }
 
     /// One question, answered by events. Dropping the stream ends what was asked for.

@@ -147,6 +147,27 @@ impl RunningHost {
     }
 }
 
+impl RunningHost {
+    /// Sends any request with headers of its own and any body.
+    pub(crate) async fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&'static str, String)],
+        body: Vec<u8>,
+    ) -> Result<reqwest::Response, Failure> {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).map_err(|error| unreachable(&error))?;
+        let mut request = self.client.request(method, format!("{}{path}", self.address)).body(body);
+        if let Some(owner) = &self.owner {
+            request = request.bearer_auth(owner.as_str());
+        }
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
+        request.send().await.map_err(|error| unreachable(&error))
+    }
+}
+
 /// A client for this machine. It never speaks TLS, and trusts nobody who would.
 fn client() -> Option<reqwest::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());

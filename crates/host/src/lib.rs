@@ -72,7 +72,7 @@ pub use self::{
     settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings, Variables},
     sources::{NewSource, SourceChange, SourceKind, SourceListing},
     starter::{NewAgent, create_home, new_agent},
-    store::local_owner,
+    store::{local_owner, store_migrations},
     tokens::{Credential, MadeToken, NewToken, NoCredential, Scope, TokenListing, TooOften},
     vault::{InvalidSecretValue, KeyPlace, SecretListing, SecretUser, SecretValue, Secrets, Vault},
     voice::{Voice, sealed as sealed_voice, unsealed as unsealed_voice},

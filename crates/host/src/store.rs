@@ -17,6 +17,12 @@ const MIGRATIONS: &[Migration] = &[Migration {
     postgres: include_str!("tables/0001.postgres.sql"),
 }];
 
+/// Every table of the database of a home, for whoever opens one beside its host.
+#[must_use]
+pub fn store_migrations() -> Vec<Migration> {
+    [roost_workspace::MIGRATIONS, MIGRATIONS].concat()
+}
+
 /// Whose rows those of the host itself are: tokens, and what waits to be done.
 pub(crate) fn of_host() -> Tenant {
     Tenant::parse("roost").expect("the name is well formed")
@@ -48,10 +54,8 @@ impl Store {
 
     /// The database, opened. One that could not be opened is tried again by whoever asks next.
     pub(crate) async fn database(&self) -> Result<&Database, Failure> {
-        let open = || async {
-            let migrations = [roost_workspace::MIGRATIONS, MIGRATIONS].concat();
-            Database::open(self.location.clone(), &migrations, Faults::default()).await
-        };
+        let open =
+            || async { Database::open(self.location.clone(), &store_migrations(), Faults::default()).await };
         self.opened.get_or_try_init(open).await.map_err(Failure::from)
     }
 

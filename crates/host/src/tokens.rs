@@ -31,6 +31,9 @@ const TOKEN_BYTES: usize = 32;
 /// What tokens begin with, so that people and scanners know what they found.
 const MARK: &str = "roost_";
 
+/// How histories call the owner of the host. The ids of tokens begin differently.
+const OWNER: &str = "owner";
+
 /// How long a token is believed without a look at the database: another node may have revoked it.
 const BELIEVED_FOR: Duration = Duration::from_secs(1);
 
@@ -90,6 +93,14 @@ pub struct Credential {
     pub principal: String,
     /// What it may do.
     pub scopes: Vec<Scope>,
+}
+
+impl Credential {
+    /// True for the owner of the host, whose principal no token has.
+    #[must_use]
+    pub fn is_host_owner(&self) -> bool {
+        self.principal == OWNER
+    }
 }
 
 /// Why a request has no credential.
@@ -316,7 +327,7 @@ impl Tokens {
 
 /// The owner of the host may do everything with the files of this machine.
 fn of_owner() -> Credential {
-    Credential { owner: local_owner(), principal: "owner".to_owned(), scopes: Scope::ALL.to_vec() }
+    Credential { owner: local_owner(), principal: OWNER.to_owned(), scopes: Scope::ALL.to_vec() }
 }
 
 fn hash(token: &str) -> [u8; 32] {

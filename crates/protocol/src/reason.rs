@@ -207,6 +207,12 @@ reasons! {
     StorageNewer = "storage_newer", "The database was made by a newer version of this program.", "use that version, or another home folder";
     /// Workspaces are switched off.
     WorkspacesOff = "workspaces_off", "Workspaces are switched off on this host.", "set `enabled = true` under `[workspace]` in roost.toml";
+    /// No such file in a workspace, or no such version of it.
+    UnknownFile = "unknown_file", "There is nothing of this name in the workspace.", "see `roost workspace ls`, and `roost workspace log PATH` for what was removed";
+    /// A file is not as somebody thought who wants to change it.
+    FileChanged = "file_changed", "The file was changed meanwhile.", "look at what is there now with `roost workspace log PATH` and `diff PATH`, then try again";
+    /// A limit of a workspace is met.
+    WorkspaceFull = "workspace_full", "This is more than the workspace may hold.", "see `roost workspace usage`; the limits stand under `[workspace]` in roost.toml";
     /// No such token.
     UnknownToken = "unknown_token", "There is no token of this name that works.", "see `roost keys token list`";
     /// No such run.

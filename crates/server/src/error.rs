@@ -93,6 +93,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownService
         | Reason::UnknownSecret
         | Reason::UnknownSource
+        | Reason::UnknownFile
         | Reason::UnknownToken
         | Reason::UnknownRun => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -108,7 +109,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::ModelSilent
         | Reason::LocalModelMissing
         | Reason::LocalModelFailed => StatusCode::BAD_GATEWAY,
-        Reason::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Reason::BodyTooLarge | Reason::WorkspaceFull => StatusCode::PAYLOAD_TOO_LARGE,
         Reason::ForeignOrigin
         | Reason::ForeignHost
         | Reason::RightMissing
@@ -126,9 +127,11 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::VaultUnusable => StatusCode::SERVICE_UNAVAILABLE,
         Reason::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Reason::WorkspacesOff => StatusCode::NOT_IMPLEMENTED,
-        Reason::Shadowed | Reason::Disabled | Reason::AlreadyExists | Reason::RunCancelled => {
-            StatusCode::CONFLICT
-        }
+        Reason::Shadowed
+        | Reason::Disabled
+        | Reason::AlreadyExists
+        | Reason::FileChanged
+        | Reason::RunCancelled => StatusCode::CONFLICT,
         // What clients of the kernels expect when there is nobody to ask.
         Reason::ModelUnavailable
         | Reason::NotSignedIn

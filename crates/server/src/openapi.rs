@@ -37,6 +37,7 @@ use utoipa::{
         (name = "workspace", description = "Files with history, by the OpenWOP contract"),
         (name = "services", description = "What services of the home answer"),
         (name = "modes", description = "How answers are given"),
+        (name = "workspace", description = "Files with history; failures have the shape of RefusalBody"),
         (name = "diagnostics", description = "What happened lately"),
     )
 )]

@@ -120,6 +120,7 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(openapi::show_v1))
         .routes(routes!(routes::discovery::show))
         .merge(contract())
+        .merge(workspace_extras())
         .merge(forms)
         .merge(run_imports)
 }
@@ -136,6 +137,29 @@ fn contract() -> OpenApiRouter<Host> {
         .routes(routes!(events::follow))
         .routes(routes!(events::poll))
         .routes(routes!(seam::operate))
+}
+
+/// Siblings of the contract's files. Each reads its body by itself, within its own limit.
+fn workspace_extras() -> OpenApiRouter<Host> {
+    use routes::workspace_extras::{changes, history, lookup, proposals, rules, transfer};
+    OpenApiRouter::new()
+        .routes(routes!(history::history))
+        .routes(routes!(history::diff))
+        .routes(routes!(history::restore))
+        .routes(routes!(history::undelete))
+        .routes(routes!(history::purge))
+        .routes(routes!(lookup::search))
+        .routes(routes!(lookup::usage))
+        .routes(routes!(changes::batch))
+        .routes(routes!(changes::rename))
+        .routes(routes!(changes::edit))
+        .routes(routes!(transfer::export))
+        .routes(routes!(transfer::import))
+        .routes(routes!(rules::list, rules::set, rules::unset))
+        .routes(routes!(proposals::list))
+        .routes(routes!(proposals::show))
+        .routes(routes!(proposals::approve))
+        .routes(routes!(proposals::reject))
 }
 
 async fn unknown_route(uri: Uri) -> Response {

@@ -17,4 +17,5 @@ pub(crate) mod sources;
 pub(crate) mod tokens;
 pub(crate) mod twin;
 pub(crate) mod voice;
+pub(crate) mod workspace_extras;
 pub(crate) mod workspace;

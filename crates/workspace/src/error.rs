@@ -1,6 +1,6 @@
 //! Why something was not read or written.
 
-use crate::{EditError, InvalidPattern};
+use crate::{EditError, FilePath, InvalidPattern};
 use roost_storage::StorageError;
 
 /// What a caller has to know to go on.
@@ -46,6 +46,17 @@ pub enum WorkspaceError {
     /// What is to be brought in is not an export.
     #[error("this is not an export of a workspace: {0}")]
     NotAnExport(String),
+    /// Files that were to be brought in are there already and hold something else.
+    #[error("files of these names are there already and hold something else")]
+    AlreadyThere {
+        /// Which.
+        paths: Vec<FilePath>,
+        /// The newest version of the first of them.
+        current_version: i64,
+    },
+    /// A run still needs what is to be forgotten.
+    #[error("a run still needs a version of this file")]
+    Pinned,
     /// The database did not do it.
     #[error("{0}")]
     Storage(StorageError),
@@ -60,6 +71,10 @@ pub enum Limit {
     Files,
     /// Bytes of all files of a workspace.
     WorkspaceBytes,
+    /// Bytes of all versions that are exported or imported at once.
+    TransferBytes,
+    /// Versions that are exported or imported at once.
+    TransferVersions,
 }
 
 impl Limit {
@@ -70,6 +85,8 @@ impl Limit {
             Self::FileBytes => "maxFileBytes",
             Self::Files => "maxFiles",
             Self::WorkspaceBytes => "maxWorkspaceBytes",
+            Self::TransferBytes => "maxTransferBytes",
+            Self::TransferVersions => "maxTransferVersions",
         }
     }
 }

@@ -34,6 +34,7 @@ pub struct File {
 
 /// Who wrote something.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Author {
     /// A token, an app or the owner, by an opaque name.
     pub principal: String,

@@ -23,6 +23,8 @@ mod proposals; // what agents would like to do
 mod put; // writes of one request
 mod read; // looking at files
 mod snapshot; // files as they were
+mod purge; // forgetting what was removed
+mod transfer; // to another place and back
 mod workspaces; // all of it together
 
 pub use self::{
@@ -37,13 +39,14 @@ pub use self::{
     owner::{InvalidWorkspaceName, Owner, WorkspaceName},
     path::{FilePath, PathError, Prefix, decode_once},
     proposals::{Proposal, Verdict},
-    put::{Content, Done, Write},
+    put::{BatchError, Content, Done, Write},
     read::{Listing, Usage},
     redact::Redactions,
     rules::{PrefixRule, Rule},
     search::{Case, InvalidPattern, Match, OutOfTime, Pattern},
     snapshot::SnapshotEntry,
     tables::MIGRATIONS,
+    transfer::{Existing, Extent, ImportPlan},
     workspaces::{Findings, Found, Workspaces},
     writer::{Role, Writer},
 };

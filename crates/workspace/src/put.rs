@@ -5,10 +5,10 @@ use crate::{
     answers::Answered,
     clock,
     proposals::propose,
-    rules::{Rule, rule_for, rules},
+    rules::{PrefixRule, Rule, rule_for, rules},
     write::{Becomes, Order, look, write},
 };
-use roost_storage::{Change, Transaction};
+use roost_storage::{Change, StorageError, Transaction};
 use serde::{Deserialize, Serialize};
 
 /// What became of a write.
@@ -60,15 +60,36 @@ pub(crate) struct Put {
     pub(crate) once: Option<(String, Once)>,
 }
 
+/// Why a batch was not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchError {
+    /// The write that could not be made, counted from 0; absent when it was none of them.
+    pub index: Option<usize>,
+    /// Why.
+    pub error: WorkspaceError,
+}
+
+impl From<WorkspaceError> for BatchError {
+    fn from(error: WorkspaceError) -> Self {
+        Self { index: None, error }
+    }
+}
+
+impl From<StorageError> for BatchError {
+    fn from(error: StorageError) -> Self {
+        WorkspaceError::from(error).into()
+    }
+}
+
 impl Change for Put {
     type Output = Answered<Vec<Done>>;
-    type Error = WorkspaceError;
+    type Error = BatchError;
 
     fn lane(&self) -> &str {
         self.owner.workspace.as_str()
     }
 
-    async fn apply(&self, transaction: &mut Transaction) -> Result<Answered<Vec<Done>>, WorkspaceError> {
+    async fn apply(&self, transaction: &mut Transaction) -> Result<Answered<Vec<Done>>, BatchError> {
         let now = clock::now();
         // Locks the workspace first: the same request on another node must not find that nothing was answered yet.
         if let (Some(_), Some(first)) = (&self.once, self.writes.first()) {
@@ -86,25 +107,9 @@ impl Change for Put {
             Role::Person => Vec::new(),
         };
         let mut done = Vec::with_capacity(self.writes.len());
-        for one in &self.writes {
-            let order = Order {
-                path: &one.path,
-                condition: &one.condition,
-                becomes: one.becomes(),
-                author: &self.writer.author,
-                now,
-            };
-            done.push(match rule_for(&rules, one.path.as_str()) {
-                Rule::Write => Done::Made(write(transaction, &self.owner, &self.limits, order).await?),
-                Rule::Read => return Err(WorkspaceError::ReadOnlyForAgents),
-                Rule::Propose => {
-                    let look = look(transaction, &self.owner, &one.path).await?;
-                    if !one.condition.holds(look.etag()) {
-                        return Err(WorkspaceError::Conflict { current_version: look.current_version() });
-                    }
-                    Done::Proposed(propose(transaction, &self.owner, &order, look.etag()).await?)
-                }
-            });
+        for (index, one) in self.writes.iter().enumerate() {
+            let made = self.make_one(transaction, one, &rules, now).await;
+            done.push(made.map_err(|error| BatchError { index: Some(index), error })?);
         }
         if let Some((operation, once)) = &self.once
             && let Ok(outcome) = serde_json::to_string(&done)
@@ -112,5 +117,34 @@ impl Change for Put {
             answers::keep_answer(transaction, &self.owner, operation, once, &outcome, now).await?;
         }
         Ok(Answered::new(done))
+    }
+}
+
+impl Put {
+    async fn make_one(
+        &self,
+        transaction: &mut Transaction,
+        one: &Write,
+        rules: &[PrefixRule],
+        now: i64,
+    ) -> Result<Done, WorkspaceError> {
+        let order = Order {
+            path: &one.path,
+            condition: &one.condition,
+            becomes: one.becomes(),
+            author: &self.writer.author,
+            now,
+        };
+        match rule_for(rules, one.path.as_str()) {
+            Rule::Write => Ok(Done::Made(write(transaction, &self.owner, &self.limits, order).await?)),
+            Rule::Read => Err(WorkspaceError::ReadOnlyForAgents),
+            Rule::Propose => {
+                let look = look(transaction, &self.owner, &one.path).await?;
+                if !one.condition.holds(look.etag()) {
+                    return Err(WorkspaceError::Conflict { current_version: look.current_version() });
+                }
+                Ok(Done::Proposed(propose(transaction, &self.owner, &order, look.etag()).await?))
+            }
+        }
     }
 }

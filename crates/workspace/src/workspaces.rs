@@ -1,9 +1,11 @@
 //! Every workspace of a host: what can be done with files.
 
+mod transfer; // as a whole
+
 use crate::{
-    Answered, Condition, Content, Diff, Done, Edit, EventPage, File, FileInfo, FilePath, Limits, Listing,
-    Match, Once, Owner, Pattern, Prefix, PrefixRule, Proposal, Revision, Rule, Side, SnapshotEntry, Usage,
-    Verdict, WorkspaceError, Write, Writer, apply,
+    Answered, BatchError, Condition, Content, Diff, Done, Edit, EventPage, File, FileInfo, FilePath, Limits,
+    Listing, Match, Once, Owner, Pattern, Prefix, PrefixRule, Proposal, Revision, Rule, Side, SnapshotEntry,
+    Usage, Verdict, WorkspaceError, Write, Writer, apply,
     events::ReadEvents,
     proposals::{Decide, ReadProposals},
     put::Put,
@@ -76,13 +78,25 @@ impl Workspaces {
         &self,
         owner: &Owner,
         writer: &Writer,
-        mut writes: Vec<Write>,
+        writes: Vec<Write>,
         once: Option<(String, Once)>,
     ) -> Result<Answered<Vec<Done>>, WorkspaceError> {
-        for one in &mut writes {
-            if let Some(content) = &mut one.content
-                && let std::borrow::Cow::Owned(kept) = writer.redact(&one.path, &content.bytes)?
-            {
+        self.write_batch(owner, writer, writes, once).await.map_err(|refused| refused.error)
+    }
+
+    /// The same, and where one of them cannot be made, it says which.
+    pub async fn write_batch(
+        &self,
+        owner: &Owner,
+        writer: &Writer,
+        mut writes: Vec<Write>,
+        once: Option<(String, Once)>,
+    ) -> Result<Answered<Vec<Done>>, BatchError> {
+        for (index, one) in writes.iter_mut().enumerate() {
+            let Some(content) = &mut one.content else { continue };
+            let kept = writer.redact(&one.path, &content.bytes);
+            let kept = kept.map_err(|error| BatchError { index: Some(index), error })?;
+            if let std::borrow::Cow::Owned(kept) = kept {
                 content.bytes = kept;
             }
         }

@@ -56,6 +56,11 @@ impl Look {
         self.live().map(|file| &file.etag)
     }
 
+    /// The file, whether it can be read or was removed.
+    pub(crate) fn file_id(&self) -> Option<i64> {
+        self.file.as_ref().map(|file| file.id)
+    }
+
     pub(crate) fn current_version(&self) -> i64 {
         self.live().map_or(0, |file| file.version)
     }

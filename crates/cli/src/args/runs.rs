@@ -1,4 +1,4 @@
-//! Words of `roost runs`.
+//! What `roost runs` takes.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

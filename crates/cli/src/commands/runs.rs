@@ -1,7 +1,7 @@
 //! `roost runs`: what happened, and going through it again.
 
 use crate::{
-    args::runs::{RunsArguments, RunsVerb},
+    args::{RunsArguments, RunsVerb},
     config::Config,
     output::{NOT_OK, Output},
     partner::{Method, Partner, percent_encoded},

@@ -65,6 +65,21 @@ impl Query {
         Ok(Self(pairs))
     }
 
+    /// All names, as often as they are given.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether this name is given as `true` or as `false`; nothing else is taken.
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+        match self.one(name)? {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(_) => Err(Refusal::invalid(name, "this must be true or false")),
+        }
+    }
+
     /// The value of this name. One that is given twice could mean either.
     pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Refusal> {
         let mut values = self.0.iter().filter(|(found, _)| found == name);

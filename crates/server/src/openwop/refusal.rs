@@ -147,7 +147,10 @@ impl From<WorkspaceError> for Refusal {
             WorkspaceError::TooLarge { limit, max, provided } => {
                 let names = match limit {
                     Limit::Files => ("maxFiles", "providedFiles"),
-                    Limit::FileBytes | Limit::WorkspaceBytes => ("maxBytes", "providedBytes"),
+                    Limit::TransferVersions => ("maxVersions", "providedVersions"),
+                    Limit::FileBytes | Limit::WorkspaceBytes | Limit::TransferBytes => {
+                        ("maxBytes", "providedBytes")
+                    }
                 };
                 Self::new(Code::WorkspaceTooLarge, message)
                     .with("limit", json!(limit.name()))
@@ -161,6 +164,14 @@ impl From<WorkspaceError> for Refusal {
             WorkspaceError::Pattern(_) => Self::invalid("q", message),
             WorkspaceError::NotText => Self::invalid("encoding", message).with("expected", json!("base64")),
             WorkspaceError::NotAnExport(_) => Self::invalid("body", message),
+            WorkspaceError::AlreadyThere { paths, current_version } => {
+                Self::new(Code::WorkspaceConflict, message)
+                    .with("currentVersion", json!(current_version))
+                    .with("conflict", json!(paths))
+            }
+            WorkspaceError::Pinned => Self::new(Code::WorkspaceConflict, message)
+                .with("currentVersion", json!(0))
+                .with("pinned", json!(true)),
             WorkspaceError::Storage(error) => Failure::from(error).into(),
         }
     }

@@ -46,8 +46,7 @@ impl Files {
     /// The files of whoever asks, if the token is for this.
     pub(crate) async fn of(host: &Host, asker: Asker, scope: Scope) -> Result<Self, Refusal> {
         let workspaces = asker.workspaces(host, scope).await?;
-        let redactions = host.redactions(&asker.credential.owner.tenant);
-        let writer = Writer { redactions, ..Writer::person(&asker.credential.principal) };
+        let writer = asker.writer(host);
         Ok(Self { workspaces, owner: asker.credential.owner, writer })
     }
 
