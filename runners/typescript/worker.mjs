@@ -13,6 +13,7 @@ import { BasicAgent, giveContext, slushOf } from './basic_agent.mjs';
 import { DEPTH_MAX, depthOf, describeModule } from './describe.mjs';
 import { complain, failure, importFailure, lineOf, messageOf, source, stackOf } from './failure.mjs';
 import { begin as beginWatching, report } from './watching.mjs';
+import { workspaceOf } from './workspace.mjs';
 
 const CHANNEL_FD = 3;
 const HOST_CALLS_FD = 4;
@@ -247,7 +248,7 @@ async function load(start) {
   process.setSourceMapsEnabled?.(true);
   globalThis.BasicAgent = BasicAgent;
   globalThis.babelHelpers = { decorate, decorateParam };
-  globalThis.roost = Object.freeze({ callModel });
+  globalThis.roost = Object.freeze({ callModel, ...workspaceOf(start.data, start.own, askHost) });
   guardExit();
 
   let module;
@@ -316,18 +317,20 @@ function hostError(reason, message) {
   return Object.assign(new Error(message), { reason });
 }
 
-/** Asks the host's model; `options` may name a `model` and give `tools`. */
-function callModel(messages, { model, tools } = {}) {
+function askHost(method, params) {
   return new Promise((resolve, reject) => {
     hostCalls ??= openHostCalls();
     if (isHostGone) throw hostGone();
     const id = ++hostCallNumber;
-    const frame = encode({ id, method: 'model.complete', params: { messages, model, tools } });
-    if (frame === null) throw hostError('bad_arguments', 'the messages do not fit into one frame');
+    const frame = encode({ id, method, params });
+    if (frame === null) throw hostError('bad_arguments', 'the question does not fit into one frame');
     waitingCalls.set(id, { resolve, reject });
     hostCalls.write(frame);
   });
 }
+
+/** Asks the host's model; `options` may name a `model` and give `tools`. */
+const callModel = (messages, { model, tools } = {}) => askHost('model.complete', { messages, model, tools });
 
 // ---- start ----
 

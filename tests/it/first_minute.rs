@@ -183,6 +183,7 @@ fn an_agent_in_a_listing_has_this_shape() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the shape has many")]
 fn an_outcome_has_this_shape() {
     let home = TestHome::new();
     home.write("echo_agent.py", python_agent("Echo", "return json.dumps({'data_slush': kwargs})"));

@@ -24,3 +24,4 @@ mod random; // random operations against the model
 mod counter; // many writers of one file
 mod steps; // every step fails once
 mod kills; // the program or its server is killed
+mod folders; // what agents write

@@ -3,8 +3,10 @@
 //! Who asks is the program at the other end of the connection. A program that is not known here gets nothing.
 
 use crate::{
+    folders::FileRequests,
     gate::{Decision, Gate},
     secrets,
+    settings::Home,
     standing::Standing,
 };
 use futures::future::BoxFuture;
@@ -23,6 +25,7 @@ use std::{
 pub(crate) struct Calls {
     gate: Arc<Gate>,
     model: Arc<dyn Model>,
+    pub(crate) file_requests: FileRequests,
     known: Mutex<HashMap<(PathBuf, Digest), Arc<Known>>>,
 }
 
@@ -37,8 +40,8 @@ struct Known {
 const KNOWN_MAX: usize = 4096;
 
 impl Calls {
-    pub(crate) fn new(gate: Arc<Gate>, model: Arc<dyn Model>) -> Self {
-        Self { gate, model, known: Mutex::default() }
+    pub(crate) fn new(gate: Arc<Gate>, model: Arc<dyn Model>, home: &Home) -> Self {
+        Self { gate, model, file_requests: FileRequests::new(home), known: Mutex::default() }
     }
 
     /// Makes a program known before it runs, with the rights in force.
@@ -68,6 +71,13 @@ impl Calls {
         })
     }
 
+    /// Needs no right: it only shows a person what an agent would like to have in its own folder.
+    fn request_files(&self, caller: &Program, params: Value) -> Result<Answer, Failure> {
+        let known = self.known(caller).ok_or_else(|| Failure::plain(Reason::RightMissing))?;
+        let value = self.file_requests.ask(&known.standing.caller.app, &caller.own, params)?;
+        Ok(Answer { value, model: None })
+    }
+
     fn known(&self, program: &Program) -> Option<Arc<Known>> {
         self.lock().get(&(program.file.clone(), program.digest)).cloned()
     }
@@ -88,6 +98,7 @@ impl HostCalls for Calls {
                         None => complete(&*self.model, call.params).await,
                     }
                 }
+                "workspace.request_files" => self.request_files(caller, call.params),
                 other => {
                     Err(Failure::new(Reason::UnknownHostCall, format!("the host has no call `{other}`")))
                 }

@@ -5,6 +5,7 @@
 mod agent_tools; // the agents as a turn uses them
 mod explicit; // what a person wrote as a call
 mod inputs; // everything a turn is made from
+mod soul; // who the host is when it speaks
 
 use crate::{
     context::context_text,
@@ -29,6 +30,7 @@ use roost_chat::{
 use roost_protocol::{Failure, ModelUse, Reason, UserGuid};
 use roost_workspace::FilePath;
 use serde_json::{Value, json};
+pub(crate) use soul::Soul;
 use std::{
     sync::{Arc, PoisonError},
     time::{Duration, Instant},
@@ -156,7 +158,7 @@ impl Inner {
         if let Some(explicit) = parse_explicit(&request.input, &toolbox.definitions) {
             let run = self.begin_turn(TurnInputs::without_model(&request), None).await;
             let answered = self.answer_explicit(explicit, &toolbox, &request, run.as_ref(), on_event);
-            let answered = ending_early(run.as_ref(), &self.cancels, answered).await;
+            let answered = ending_early(run.as_ref(), &self.runs.cancels, answered).await;
             return ended(run, answered.map_err(ChatFailure::from)).await;
         }
         if !self.has_model(request.model.as_deref()).await {
@@ -257,7 +259,7 @@ impl Inner {
             wanted_model: request.model.as_deref(),
         };
         let turned = async { run_turn(turn, on_event).await.map_err(ChatFailure::from) };
-        let answered = ending_early(run.as_ref(), &self.cancels, turned).await.map(|outcome| {
+        let answered = ending_early(run.as_ref(), &self.runs.cancels, turned).await.map(|outcome| {
             let TurnOutcome { text, logs, model, requested_model, mut usage, said } = outcome;
             usage += tools.spent();
             ChatAnswer {

@@ -6,7 +6,8 @@ use crate::{
     calls::Calls,
     context::context_text,
     conversations::Conversations,
-    converse::TURNS_AT_ONCE_MAX,
+    converse::{Soul, TURNS_AT_ONCE_MAX},
+    folders::{Folders, Visitor},
     gate::Gate,
     knowledge::{Knowledge, Progress, checked},
     local_models::{LocalModels, LocalServer},
@@ -15,12 +16,10 @@ use crate::{
     owner::OwnerToken,
     perform::{Request, Surroundings, perform},
     program::{Runnable, Source, Workshop},
-    resolved::Resolved,
     roster::{Callable, Roster},
-    runs::{Cancels, Gathered},
+    runs::{Resolved, RunState},
     settings::{Home, HostSettings},
     shelves::Shelves,
-    soul::Soul,
     standing::Standing,
     store::Store,
     tokens::Tokens,
@@ -29,13 +28,13 @@ use crate::{
     voice::Voice,
 };
 use roost_apps::{AgentFile, AgentsFolder, Description};
-use roost_chat::{Model, Models, Secret};
+use roost_chat::{Models, Secret};
 use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
 use roost_runtime::{Afterwards, HostCalls, Runtime, RuntimeSettings};
 use serde_json::json;
 use std::{
     path::Path,
-    sync::{Arc, Mutex, OnceLock, atomic::AtomicU64},
+    sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
 use tokio::sync::{OnceCell, Semaphore};
@@ -71,12 +70,10 @@ pub(crate) struct Inner {
     pub(crate) looked_for_models: Mutex<Option<Instant>>,
     voice: Voice,
     owner: OnceLock<OwnerToken>,
-    pub(crate) store: Store,
     pub(crate) resolved: Arc<Resolved>,
-    pub(crate) cancels: Cancels,
-    pub(crate) gathered: Gathered,
-    /// Runs since the start, to look after old ones now and then.
-    pub(crate) runs_begun: AtomicU64,
+    pub(crate) runs: RunState,
+    pub(crate) store: Arc<Store>,
+    pub(crate) folders: Folders,
     pub(crate) tokens: Tokens,
 }
 
@@ -89,20 +86,11 @@ impl Host {
         let cache = settings.home.cache();
         std::fs::create_dir_all(&cache).map_err(unusable)?;
         let resolved = Arc::<Resolved>::default();
-        let runtime_settings = RuntimeSettings {
-            cache: cache.clone(),
-            logs: settings.home.logs(),
-            clear: resolved.clear(),
-            data: settings.home.data(),
-            surface: settings.surface.clone(),
-            pool: settings.pool.clone(),
-            left_out: settings.sandbox.left_out.clone(),
-        };
         let gate = Arc::new(Gate::open(settings.home.root(), Arc::clone(&settings.policy))?);
         let models = open_models(&settings).await?;
-        let calls = Arc::new(Calls::new(Arc::clone(&gate), Arc::new(models.clone()) as Arc<dyn Model>));
+        let calls = Arc::new(Calls::new(Arc::clone(&gate), Arc::new(models.clone()), &settings.home));
         let host_calls: Arc<dyn HostCalls> = Arc::clone(&calls) as _;
-        let runtime = Runtime::new(runtime_settings, host_calls).map_err(unusable)?;
+        let runtime = Runtime::new(runtime_settings(&settings, &resolved), host_calls).map_err(unusable)?;
         let settings = Arc::new(settings);
         let workshop = Arc::new(Workshop {
             runtime: runtime.clone(),
@@ -121,12 +109,13 @@ impl Host {
         let services = open(AgentsFolder::of_services(settings.home.services()), &services_cache).await;
         let memories = Memories::new(settings.home.data());
         let call_log = CallLog::new(&settings.home.logs());
-        let modes = Modes::new(&settings.modes);
         let voice = Voice::new(&settings.home, &settings.variables);
-        let soul = Soul::new(settings.home.soul().to_owned());
         let conversations = Conversations::new(settings.home.conversations());
-        let store = Store::new(settings.home.root().to_owned(), settings.store.clone());
+        let store = Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone()));
         let inner = Inner {
+            folders: Folders::new(&settings.home),
+            modes: Modes::new(&settings.modes),
+            soul: Soul::new(settings.home.soul().to_owned()),
             settings,
             runtime,
             gate,
@@ -138,8 +127,6 @@ impl Host {
             call_ids: CallIds::default(),
             call_log,
             book,
-            modes,
-            soul,
             models,
             turns: Semaphore::new(TURNS_AT_ONCE_MAX),
             toolbox: CurrentToolbox::default(),
@@ -151,9 +138,7 @@ impl Host {
             store,
             tokens: Tokens::new(),
             resolved,
-            cancels: Cancels::default(),
-            gathered: Gathered::default(),
-            runs_begun: AtomicU64::new(0),
+            runs: RunState::default(),
         };
         let host = Self { inner: Arc::new(inner) };
         host.inner.open_sources().await;
@@ -322,6 +307,18 @@ impl Drop for Inner {
     }
 }
 
+fn runtime_settings(settings: &HostSettings, resolved: &Arc<Resolved>) -> RuntimeSettings {
+    RuntimeSettings {
+        cache: settings.home.cache(),
+        logs: settings.home.logs(),
+        clear: resolved.clear(),
+        data: settings.home.data(),
+        surface: settings.surface.clone(),
+        pool: settings.pool.clone(),
+        left_out: settings.sandbox.left_out.clone(),
+    }
+}
+
 /// The providers of the settings, and the models of the home itself.
 async fn open_models(settings: &HostSettings) -> Result<Models, Failure> {
     let local = LocalModels::of_home(settings);
@@ -375,7 +372,13 @@ impl Inner {
     ) -> Result<CallOutcome, Failure> {
         self.resolved.learn(&runnable.secrets);
         let context = context_text(&jiff::Zoned::now(), &request.circumstances(), &self.memories);
-        let performed = perform(runnable, name, serving, request, self.around(&context)).await;
+        let visit =
+            self.folders.before(&self.store, &runnable.own, Visitor::of(runnable, name, request)).await;
+        let mut performed = perform(runnable, name, serving, request, self.around(&context)).await;
+        let report = self.folders.after(&self.store, visit).await;
+        if let Ok(outcome) = &mut performed {
+            outcome.receipt.workspace = Some(report).filter(|report| !report.is_empty());
+        }
         self.note_call(name, &performed);
         let outcome = performed?;
         if outcome.error.is_some() || !outcome.receipt.refused.is_empty() {

@@ -23,7 +23,6 @@ mod memory; // what agents remembered
 mod calls; // what agents may ask of the host
 mod converse; // one turn of a conversation
 mod toolbox; // the agents as tools of a model
-mod soul; // who the host is when it speaks
 mod conversations; // transcripts the host keeps
 mod local_models; // models of this machine
 mod peer; // another host as an agent
@@ -33,8 +32,8 @@ mod modes; // two switches of every answer
 mod voice; // the voice configuration
 mod owner; // who owns the host
 mod store; // what must survive
+mod folders; // agents' folders, with history
 mod tokens; // who may use a workspace
-mod resolved; // secrets that must not be kept
 pub mod runs; // what happened, and going through it again
 pub mod chat; // turns and models, for those who serve them
 pub mod workspace; // files with history, for those who serve them

@@ -101,6 +101,7 @@ pub(crate) async fn perform(
         refused,
         stray_processes: usage.stray_processes,
         model: usage.model,
+        workspace: None,
     };
     let agent = name.clone();
     Ok(match result {

@@ -25,6 +25,8 @@ use std::{
 
 /// A file that can be asked, and what its receipts say.
 pub(crate) struct Runnable {
+    /// Name of the folders that are its own.
+    pub(crate) own: String,
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) digest: Digest,
     pub(crate) limits: Limits,
@@ -172,6 +174,7 @@ impl Workshop {
         let (program, prepared) = self.program(file, folder).await?;
         self.calls.introduce(program.file.clone(), Arc::clone(&prepared.standing), &prepared.rights);
         Ok(Runnable {
+            own: program.own.clone(),
             digest: program.digest,
             limits: program.limits.clone(),
             environment: program.environment.keys().cloned().collect(),

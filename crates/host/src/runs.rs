@@ -6,6 +6,7 @@
 mod records; // runs in the database
 mod recorder; // a run while it goes on
 mod cancels; // runs that somebody may end
+mod resolved; // secrets that must not be kept
 mod turns; // what is written down of a turn
 mod calls; // what is written down of a call
 mod workflow; // runs that a program starts
@@ -13,17 +14,18 @@ mod replay; // going through a run again
 mod transfer; // runs that travel
 
 use crate::host::{Host, Inner};
-pub(crate) use calls::Gathered;
+use calls::Gathered;
 pub(crate) use cancels::Cancels;
 pub(crate) use recorder::{ActiveRun, Beginning};
 use records::{Get, IsNeeded, List, Prune, ReadEvents, Remove};
 pub use replay::{Difference, Replayed};
+pub(crate) use resolved::Resolved;
 use roost_protocol::{Failure, Reason};
 pub use roost_storage::Notice;
 use roost_workspace::{Owner, WorkspaceError, WorkspaceName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::time::Duration;
+use std::{sync::atomic::AtomicU64, time::Duration};
 pub use transfer::ImportedRun;
 pub(crate) use turns::{RecordedModel, RecordedTools};
 pub use workflow::{ForkMode, NewFork, NewRun, Workflow, workflow_named};
@@ -36,6 +38,15 @@ const MOMENT_KEPT: Duration = Duration::from_secs(30 * 60);
 
 /// Direct calls that are kept besides.
 const CALLS_KEPT: usize = 1000;
+
+/// What this node knows of runs besides the database.
+#[derive(Default)]
+pub(crate) struct RunState {
+    pub(crate) cancels: Cancels,
+    gathered: Gathered,
+    /// Runs since the start, to look after old ones now and then.
+    begun: AtomicU64,
+}
 
 /// What a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -64,6 +64,25 @@ impl Store {
         self.opened.get()
     }
 
+    /// True when there are workspaces.
+    pub(crate) fn has_workspaces(&self) -> bool {
+        self.settings.workspaces
+    }
+
+    /// How much a workspace holds.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
+    /// False when nothing was ever kept. Opens nothing.
+    pub(crate) fn is_there(&self) -> bool {
+        self.opened.initialized()
+            || match &self.location {
+                Location::File(path) => path.exists(),
+                Location::Server(_) => true,
+            }
+    }
+
     /// Every workspace, unless they are switched off.
     pub(crate) async fn workspaces(&self) -> Result<Workspaces, Failure> {
         if !self.settings.workspaces {

@@ -41,7 +41,11 @@ pub fn watch(host: &Host) -> Result<Watch, Failure> {
     })
     .map_err(|error| refuse(&error))?;
     watcher.watch(&folder, RecursiveMode::NonRecursive).map_err(|error| refuse(&error))?;
-    let task = tokio::spawn(look_whenever(host.clone(), changed));
+    let host = host.clone();
+    let task = tokio::spawn(async move {
+        // What changed in agents' folders while no host was there has waited long enough.
+        tokio::join!(look_whenever(host.clone(), changed), host.meet_folders());
+    });
     Ok(Watch { _watcher: watcher, task })
 }
 

@@ -11,11 +11,13 @@ mod right; // what can be asked for and granted
 mod grant; // who asks, what holds, what was refused
 mod worker; // frames between the host and a worker
 mod host_call; // what an agent asks of the host
+mod folder; // what became of an agent's folder
 mod perform; // one call of an agent and its receipt
 mod listing; // agents as every surface lists them
 
 pub use self::{
     dependencies::Dependencies,
+    folder::{CommittedFile, ConflictingFile, FolderReport, SkippedFile},
     grant::{AppId, Ask, Asks, Evidence, Lasting, Origin, Refusal, RefusedBy},
     host_call::{HostCall, HostCallReply},
     ids::{

@@ -1,6 +1,6 @@
 //! One call of an agent as its caller sees it: the output or the failure, and the receipt of what was enforced.
 
-use crate::{AgentName, Digest, Failure, Limits, Refusal, Right, Serving};
+use crate::{AgentName, Digest, Failure, FolderReport, Limits, Refusal, Right, Serving};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -92,6 +92,9 @@ pub struct Receipt {
     /// What the agent asked of the host's model; absent when it asked nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelUse>,
+    /// What became of the agent's folder; absent when nothing changed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<FolderReport>,
 }
 
 /// How the process was confined.

@@ -219,6 +219,8 @@ reasons! {
     UnknownRun = "unknown_run", "There is no such run, or it is no longer kept.", "see `roost runs list`";
     /// Somebody ended the run.
     RunCancelled = "run_cancelled", "The run was ended before it was done.", "ask again";
+    /// No such request for files.
+    UnknownFileRequest = "unknown_file_request", "No agent asks for files under this name.", "see GET /workspace-requests";
     /// The port is taken.
     PortInUse = "port_in_use", "The port is already in use.", "choose another with --port, or `--port 0` for a free one";
     /// A running host did not answer.

@@ -55,6 +55,7 @@ embedded![
     "typescript/watching_network.mjs",
     "typescript/watching_node.mjs",
     "typescript/worker.mjs",
+    "typescript/workspace.mjs",
 ];
 
 /// The runners as a folder that workers can read.

@@ -95,7 +95,8 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownSource
         | Reason::UnknownFile
         | Reason::UnknownToken
-        | Reason::UnknownRun => StatusCode::NOT_FOUND,
+        | Reason::UnknownRun
+        | Reason::UnknownFileRequest => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest
         | Reason::BadArguments

@@ -95,6 +95,8 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::secrets::set, routes::secrets::remove))
         .routes(routes!(routes::tokens::list, routes::tokens::create))
         .routes(routes!(routes::tokens::revoke))
+        .routes(routes!(routes::workspace_requests::list))
+        .routes(routes!(routes::workspace_requests::dismiss))
         .routes(routes!(routes::services::list))
         .routes(routes!(routes::services::serve))
         .routes(routes!(routes::services::serve_root))

@@ -19,3 +19,4 @@ pub(crate) mod twin;
 pub(crate) mod voice;
 pub(crate) mod workspace_extras;
 pub(crate) mod workspace;
+pub(crate) mod workspace_requests;

@@ -101,6 +101,21 @@ impl Change for List {
     }
 }
 
+/// How many writes there were.
+pub(crate) struct Count {
+    pub(crate) owner: Owner,
+}
+
+impl Change for Count {
+    type Output = i64;
+    type Error = WorkspaceError;
+
+    async fn apply(&self, transaction: &mut Transaction) -> Result<i64, WorkspaceError> {
+        let place = transaction.row(SEQUENCE, &of_owner(&self.owner)).await?;
+        Ok(place.map_or(Ok(0), |place| place.int(1))?)
+    }
+}
+
 /// What was written to one file, newest first.
 pub(crate) struct History {
     pub(crate) owner: Owner,

@@ -9,7 +9,7 @@ use crate::{
     events::ReadEvents,
     proposals::{Decide, ReadProposals},
     put::Put,
-    read::{Get, History, List, Measure},
+    read::{Count, Get, History, List, Measure},
     rules::{ReadRules, SetRule},
     snapshot::{GetThen, ListThen, Pin, Pinned, PinnedNow, Unpin},
     unified_diff,
@@ -132,6 +132,11 @@ impl Workspaces {
     pub async fn list(&self, owner: &Owner, prefix: &Prefix) -> Result<Listing, WorkspaceError> {
         let list = List { owner: owner.clone(), prefix: prefix.clone() };
         self.database.read(&owner.tenant, list).await
+    }
+
+    /// How many writes a workspace has seen: unchanged means that nothing changed.
+    pub async fn sequence(&self, owner: &Owner) -> Result<i64, WorkspaceError> {
+        self.database.read(&owner.tenant, Count { owner: owner.clone() }).await
     }
 
     /// What was written to a file, newest first.

@@ -18,6 +18,7 @@ import brainstem
 import function_app
 import roost_host
 from utils.llm import call_llm
+from utils.workspace import request_files
 
 COMPLETION = {"id": "c1", "model": "tiny", "choices": [{"message": {"role": "assistant", "content": "hello"}}]}
 
@@ -61,6 +62,17 @@ class HostTest(unittest.TestCase):
 
     def serve_result(self, result):
         self.serve(lambda question: frame({"id": question["id"], "result": result}))
+
+
+class FileRequests(HostTest):
+    def test_the_host_is_told_what_is_wanted(self):
+        self.serve_result({"cancelled": True})
+        self.assertEqual(request_files("Your list?", "*.csv"), {"cancelled": True})
+        self.assertEqual(request_files("Anything?"), {"cancelled": True})
+        self.assertEqual(
+            [(asked["method"], asked["params"]["patterns"]) for asked in self.asked],
+            [("workspace.request_files", ["*.csv"]), ("workspace.request_files", [])],
+        )
 
 
 class ModelCalls(HostTest):

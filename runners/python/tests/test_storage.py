@@ -347,6 +347,38 @@ class Workspace(DataFolderTest):
         with self.assertRaisesRegex(roost_host.HostCallFailed, "roost run"):
             workspace.workspace_dir()
 
+    def test_files_are_written_read_and_listed_by_name(self):
+        workspace.write_text("b.csv", "1,2\r\n")
+        workspace.write_text("in/a.md", "é")
+        self.assertEqual(workspace.read_text("in/a.md"), "é")
+        self.assertEqual((workspace.workspace_dir() / "b.csv").read_bytes(), b"1,2\r\n")
+        listed = workspace.list_files()
+        self.assertEqual([(file["name"], file["size"], file["mime"]) for file in listed][0], ("b.csv", 5, "text/csv"))
+        self.assertEqual([file["name"] for file in listed], ["b.csv", "in/a.md"])
+        self.assertIsInstance(listed[0]["mtime"], int)
+        with self.assertRaises(FileNotFoundError):
+            workspace.read_text("none.md")
+
+    def test_names_that_lead_out_are_refused(self):
+        outside = self.outside / "outside.txt"
+        outside.write_text("secret")
+        (workspace.workspace_dir() / "link").symlink_to(outside)
+        names = ["", ".", "..", "a/../b", "../x", "/etc/passwd", "\\x", "a\\..\\b", "C:x", "c:/x", "a\0b", "a//b", "a/", "link"]
+        for name in [*names, ".roost-x"]:
+            for use in (workspace.read_text, lambda name: workspace.write_text(name, "x")):
+                with self.subTest(name), self.assertRaises(PermissionError):
+                    use(name)
+        self.assertEqual(outside.read_text(), "secret")
+        self.assertEqual(workspace.list_files(), [])
+
+    def test_a_failed_write_leaves_what_was_there(self):
+        workspace.write_text("a.md", "one")
+        for content in (b"bytes", "\ud800"):
+            with self.assertRaises((TypeError, UnicodeEncodeError)):
+                workspace.write_text("a.md", content)
+        self.assertEqual(os.listdir(workspace.workspace_dir()), ["a.md"])
+        self.assertEqual(workspace.read_text("a.md"), "one")
+
 
 if __name__ == "__main__":
     unittest.main()

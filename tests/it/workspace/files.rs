@@ -44,6 +44,7 @@ async fn versions_count_on_through_removal() {
         assert_eq!(put(&workspaces, text("a.md", free(), "four")).await.unwrap().version, 4);
         let listing = workspaces.list(&owner, &Prefix::default()).await.unwrap();
         assert_eq!((listing.files.len(), listing.sequence), (1, 4));
+        assert_eq!(workspaces.sequence(&owner).await, Ok(4), "{engine:?}");
         let history = workspaces.history(&owner, &path).await.unwrap();
         assert_eq!(history.iter().map(|revision| revision.version).collect::<Vec<_>>(), [4, 3, 2]);
         let events = workspaces.events(&owner, 1, 100).await.unwrap();

@@ -7,11 +7,11 @@ use super::{
     CALLS_KEPT, Moment, Run, RunKind, RunStatus,
     recorder::{ending, new_event, new_id, now},
     records::WriteCalls,
+    resolved::Resolved,
 };
 use crate::{
     host::{Host, Inner},
     perform::Request,
-    resolved::Resolved,
     store::local_owner,
 };
 use roost_protocol::{CallOutcome, Failure, UserGuid};
@@ -95,19 +95,19 @@ impl Inner {
     /// The moment of the files, looked up only when something may have changed it.
     async fn moment_of_calls(&self) -> Result<Moment, Failure> {
         let owner = local_owner();
-        if let Some(known) = self.gathered.known_moment(&owner.topic()) {
+        if let Some(known) = self.runs.gathered.known_moment(&owner.topic()) {
             return Ok(known);
         }
         let changes = self.store.database().await?.listen();
         let moment = self.current_moment(&owner).await?;
         let known = KnownMoment { moment: moment.clone(), at: Instant::now(), changes };
-        *lock(&self.gathered.moment) = Some(known);
+        *lock(&self.runs.gathered.moment) = Some(known);
         Ok(moment)
     }
 
     /// Hands everything gathered to the database.
     pub(crate) fn write_down_calls(&self) {
-        let calls = std::mem::take(&mut *lock(&self.gathered.calls));
+        let calls = std::mem::take(&mut *lock(&self.runs.gathered.calls));
         if calls.is_empty() {
             return;
         }
@@ -151,7 +151,7 @@ impl Drop for GoingOn<'_> {
     fn drop(&mut self) {
         let Some(mut call) = self.call.take() else { return };
         call.ended_at = now();
-        let mut calls = lock(&self.inner.gathered.calls);
+        let mut calls = lock(&self.inner.runs.gathered.calls);
         let is_first = calls.is_empty();
         if calls.len() >= CALLS_KEPT {
             calls.pop_front();

@@ -3,8 +3,9 @@
 use super::{
     Moment, Run, RunEvent, RunKind, RunStatus,
     records::{Append, Begin},
+    resolved::Resolved,
 };
-use crate::{host::Inner, resolved::Resolved};
+use crate::host::Inner;
 use roost_protocol::Failure;
 use roost_storage::Database;
 use roost_workspace::Owner;
@@ -86,7 +87,7 @@ impl Inner {
         };
         let events = vec![active.event(0, "run.started", None, payload)];
         active.database.hand_in(&active.owner.tenant, Begin { run, events }).await?;
-        if self.runs_begun.fetch_add(1, Ordering::Relaxed) % PRUNE_EVERY == PRUNE_EVERY - 1
+        if self.runs.begun.fetch_add(1, Ordering::Relaxed) % PRUNE_EVERY == PRUNE_EVERY - 1
             && let Err(failure) = self.prune_runs(beginning.owner).await
         {
             tracing::warn!(%failure, "remove old runs");

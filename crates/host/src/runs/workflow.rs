@@ -170,7 +170,7 @@ impl Host {
     /// Ends a run. False when it had ended already.
     pub async fn cancel_run(&self, run: &Run) -> Result<bool, Failure> {
         let changed = self.move_run(run, RunStatus::Cancelled).await?;
-        self.inner.cancels.cancel(&run.id);
+        self.inner.runs.cancels.cancel(&run.id);
         Ok(changed)
     }
 

@@ -7,7 +7,7 @@ use axum::{
 };
 use roost_host::{
     Credential, Host, NoCredential, Scope,
-    workspace::{InvalidWorkspaceName, WorkspaceName, Workspaces},
+    workspace::{InvalidWorkspaceName, WorkspaceName, Workspaces, Writer},
 };
 use serde_json::json;
 
