@@ -34,12 +34,16 @@ use std::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 use tokio::sync::OwnedMutexGuard;
 use watching::{Changed, Watching};
 
 /// Rounds of one meeting: each write of another costs one, and so does each part of very many bytes.
 const ROUNDS_MAX: usize = 32;
+
+/// How long both sides are believed to be the same when nothing was heard: another node may have stored something.
+const MET_FOR: Duration = Duration::from_millis(250);
 
 /// The folders of one home.
 pub(crate) struct Folders {
@@ -65,6 +69,8 @@ struct Folder {
     visits: AtomicUsize,
     /// Who changed it without a chance to say so.
     left_by: Mutex<Option<Author>>,
+    /// How much was stored, and when, when both sides were last the same.
+    met_at: Mutex<Option<(i64, Instant)>>,
     /// Held during a meeting.
     known: Arc<tokio::sync::Mutex<Option<Known>>>,
 }
@@ -208,8 +214,17 @@ impl Folders {
         if *known == Known::default() && !store.is_there() {
             return Ok(false);
         }
+        let stored = store.database().await?.stored()?;
+        if folder.is_surely_met(stored) {
+            return Ok(false);
+        }
         let sequence = store.workspaces().await?.sequence(&folder.owner).await;
-        Ok(sequence.map_err(|error| Failure::new(Reason::Internal, error.to_string()))? != known.sequence)
+        let is_other =
+            sequence.map_err(|error| Failure::new(Reason::Internal, error.to_string()))? != known.sequence;
+        if !is_other {
+            *folder.met_at.lock().unwrap_or_else(PoisonError::into_inner) = Some((stored, Instant::now()));
+        }
+        Ok(is_other)
     }
 
     /// Runs to its end even when nobody waits for it any more: half a meeting would only be work for the next.
@@ -264,6 +279,7 @@ impl Folders {
             is_watched: AtomicBool::new(false),
             visits: AtomicUsize::new(0),
             left_by: Mutex::default(),
+            met_at: Mutex::default(),
             known: Arc::default(),
         });
         met.insert(own_name.to_owned(), Arc::clone(&folder));
@@ -294,6 +310,12 @@ impl Folders {
 }
 
 impl Folder {
+    /// True when nothing was stored since both sides were the same, and that was a moment ago.
+    fn is_surely_met(&self, stored: i64) -> bool {
+        let met = *self.met_at.lock().unwrap_or_else(PoisonError::into_inner);
+        met.is_some_and(|(then, at)| then == stored && at.elapsed() < MET_FOR)
+    }
+
     fn may_have_changed(&self) -> bool {
         self.changed.load(Ordering::Acquire) || !self.is_watched.load(Ordering::Acquire)
     }

@@ -109,6 +109,14 @@ impl Database {
         self.notices.subscribe()
     }
 
+    /// A number that is another one after every change. Of changes on other nodes it knows a moment later.
+    pub fn stored(&self) -> Result<i64, StorageError> {
+        match &*self.engine {
+            Kind::Sqlite(sqlite) => sqlite.stored(),
+            Kind::Postgres(_) => Ok(self.notices.passed_on()),
+        }
+    }
+
     /// What is wrong with the database itself; nothing when it is sound.
     pub async fn check(&self) -> Result<Vec<String>, StorageError> {
         let engine = Arc::clone(&self.engine);

@@ -3,7 +3,10 @@
 //! What changed has a durable sequence number in its own table; a notice that is lost costs time, not data.
 
 use roost_protocol::Tenant;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
 use tokio::sync::broadcast;
 
 /// Notices a slow listener may be behind; it looks again anyway when it was left behind.
@@ -32,20 +35,29 @@ impl Notice {
 
 /// Passes notices on to everybody in this process who listens.
 #[derive(Debug, Clone)]
-pub(crate) struct Notices(broadcast::Sender<Notice>);
+pub(crate) struct Notices {
+    to: broadcast::Sender<Notice>,
+    passed_on: Arc<AtomicI64>,
+}
 
 impl Notices {
     pub(crate) fn new() -> Self {
-        Self(broadcast::Sender::new(NOTICES_KEPT))
+        Self { to: broadcast::Sender::new(NOTICES_KEPT), passed_on: Arc::default() }
+    }
+
+    /// How many there were.
+    pub(crate) fn passed_on(&self) -> i64 {
+        self.passed_on.load(Ordering::Acquire)
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Notice> {
-        self.0.subscribe()
+        self.to.subscribe()
     }
 
     pub(crate) fn pass_on(&self, notice: Notice) {
+        self.passed_on.fetch_add(1, Ordering::Release);
         // Nobody listening is fine.
-        self.0.send(notice).ok();
+        self.to.send(notice).ok();
     }
 }
 

@@ -4,6 +4,8 @@
 //! that many small changes cost little more than one. Each has a savepoint of its own: one that is refused takes nobody
 //! else with it.
 
+mod checkpoints; // carrying the log over
+
 use crate::{
     change::{Change, Coming, Ended, Waiting, queued},
     error::StorageError,
@@ -13,6 +15,7 @@ use crate::{
     transaction::{Connection as AnyConnection, Transaction},
     value::{Parameter, Row, Value},
 };
+use checkpoints::Checkpoints;
 use futures::FutureExt as _;
 use roost_protocol::Tenant;
 use rusqlite::{Connection, ErrorCode, OpenFlags, types::ValueRef};
@@ -41,8 +44,8 @@ const BUSY_WITHIN: Duration = Duration::from_secs(5);
 /// Prepared statements a connection keeps: more than there are.
 const STATEMENTS_KEPT: usize = 256;
 
-/// Pages in the log before the writer carries them over: rarely enough to be cheap, often enough to stay short.
-const LOG_PAGES: &str = "4000";
+/// Pages in the log before the writer itself carries them over, which others do earlier: only when those cannot.
+const LOG_PAGES: &str = "40000";
 
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -50,6 +53,8 @@ pub(crate) struct Sqlite {
     queue: Option<mpsc::Sender<Box<dyn Waiting>>>,
     writer: Option<JoinHandle<()>>,
     readers: Mutex<Vec<Connection>>,
+    /// Sees whether anybody stored anything. It never writes itself.
+    watcher: Mutex<Connection>,
     faults: Faults,
 }
 
@@ -70,7 +75,8 @@ impl Sqlite {
         }
         migrate(&mut connection, known)?;
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
-        let writer = Writer { connection: Some(connection), faults: faults.clone(), notices };
+        let checkpoints = Checkpoints::start(path)?;
+        let writer = Writer { connection: Some(connection), checkpoints, faults: faults.clone(), notices };
         let writer = std::thread::Builder::new()
             .name("database".to_owned())
             .spawn(move || writer.work(waiting))
@@ -80,6 +86,7 @@ impl Sqlite {
             queue: Some(queue),
             writer: Some(writer),
             readers: Mutex::default(),
+            watcher: Mutex::new(connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?),
             faults,
         })
     }
@@ -123,6 +130,12 @@ impl Sqlite {
         result.unwrap_or_else(|| Err(waited().into()))
     }
 
+    /// A number that is another one after every change, by this process or another.
+    pub(crate) fn stored(&self) -> Result<i64, StorageError> {
+        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        rows(&watcher, "PRAGMA data_version", &[])?.first().map_or(Err(lost()), |row| row.int(0))
+    }
+
     /// What the engine finds wrong with the file; nothing when it is sound.
     pub(crate) fn check(&self) -> Result<Vec<String>, StorageError> {
         let connection = connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -152,6 +165,7 @@ impl Drop for Sqlite {
 struct Writer {
     /// Absent only while a transaction has it.
     connection: Option<Connection>,
+    checkpoints: Checkpoints,
     faults: Faults,
     notices: Notices,
 }
@@ -168,7 +182,11 @@ impl Writer {
     fn work(mut self, mut waiting: mpsc::Receiver<Box<dyn Waiting>>) {
         let mut batch = Vec::with_capacity(BATCH_MAX);
         while waiting.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
+            let changes = batch.len();
             self.store(&mut batch);
+            if let Some(connection) = &self.connection {
+                self.checkpoints.after(changes, connection);
+            }
         }
     }
 

@@ -54,9 +54,9 @@ fn a_body_that_is_not_a_json_object_is_refused_by_every_address_that_takes_one()
     let owner = format!("Bearer {token}");
     let mut seen = 0;
     for (method, path, operation) in operations(&host) {
-        // What is there for conformance tests only is not there.
-        let is_seam = path.starts_with("/v1/host/sample/");
-        if is_seam || !operation["requestBody"]["content"]["application/json"].is_object() {
+        // What is there for conformance tests only is not there, and of a run that is not there no body is read.
+        let is_not_there = path.starts_with("/v1/host/sample/") || path.starts_with("/v1/runs/{");
+        if is_not_there || !operation["requestBody"]["content"]["application/json"].is_object() {
             continue;
         }
         seen += 1;

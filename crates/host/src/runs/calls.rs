@@ -1,7 +1,7 @@
 //! Direct calls as runs: what went in, what came out, and the receipt.
 //!
-//! A call may take less time than one write, so calls are gathered and written down together a moment later. Only the
-//! newest are kept anyway; of more than that many within one moment, the older ones are never written at all.
+//! A call may take less time than one write, so calls are gathered and written down together a second later. Of more
+//! than a certain number in that second, the others are not written down, and their receipts name no run.
 
 use super::{
     CALLS_KEPT, Moment, Run, RunKind, RunStatus,
@@ -15,32 +15,36 @@ use crate::{
     store::local_owner,
 };
 use roost_protocol::{CallOutcome, Failure, UserGuid};
-use roost_storage::Notice;
 use serde_json::{Map, Value, json};
 use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
-use tokio::sync::broadcast;
 
-/// How long calls are gathered.
-const GATHERED_FOR: Duration = Duration::from_millis(200);
+/// How long calls are gathered, and how many: more would cost those who call more than a look back is worth.
+const GATHERED_FOR: Duration = Duration::from_secs(1);
+const GATHERED_MAX: usize = 250;
 
-/// How long the moment of the files is believed without a look, because another process may write too.
+/// How long the moment of the files is believed without a look, because another node may write too.
 const MOMENT_FOR: Duration = Duration::from_millis(250);
 
 /// Calls that ended and are not written down yet.
 #[derive(Default)]
 pub(crate) struct Gathered {
-    calls: Mutex<VecDeque<EndedCall>>,
+    calls: Mutex<Vec<EndedCall>>,
+    /// Places that were taken since calls were last written down.
+    taken: AtomicUsize,
     moment: Mutex<Option<KnownMoment>>,
 }
 
 struct KnownMoment {
     moment: Moment,
     at: Instant,
-    changes: broadcast::Receiver<Notice>,
+    /// What the database said then.
+    stored: i64,
 }
 
 /// A call with everything that is written down of it.
@@ -64,9 +68,14 @@ impl Inner {
         request: &Request,
         call: impl FnOnce(Request) -> F,
     ) -> Result<CallOutcome, Failure> {
+        if self.runs.gathered.taken.fetch_add(1, Ordering::Relaxed) >= GATHERED_MAX {
+            return call(request.clone()).await;
+        }
         let moment = match self.moment_of_calls().await {
             Ok(moment) => moment,
             Err(failure) => {
+                // The place is free again, for when the database is back.
+                self.runs.gathered.taken.fetch_sub(1, Ordering::Relaxed);
                 tracing::warn!(%failure, "this call is not recorded");
                 return call(request.clone()).await;
             }
@@ -94,13 +103,13 @@ impl Inner {
 
     /// The moment of the files, looked up only when something may have changed it.
     async fn moment_of_calls(&self) -> Result<Moment, Failure> {
-        let owner = local_owner();
-        if let Some(known) = self.runs.gathered.known_moment(&owner.topic()) {
+        let database = self.store.database().await?;
+        let stored = database.stored()?;
+        if let Some(known) = self.runs.gathered.known_moment(stored) {
             return Ok(known);
         }
-        let changes = self.store.database().await?.listen();
-        let moment = self.current_moment(&owner).await?;
-        let known = KnownMoment { moment: moment.clone(), at: Instant::now(), changes };
+        let moment = self.current_moment(&local_owner()).await?;
+        let known = KnownMoment { moment: moment.clone(), at: Instant::now(), stored };
         *lock(&self.runs.gathered.moment) = Some(known);
         Ok(moment)
     }
@@ -108,6 +117,7 @@ impl Inner {
     /// Hands everything gathered to the database.
     pub(crate) fn write_down_calls(&self) {
         let calls = std::mem::take(&mut *lock(&self.runs.gathered.calls));
+        self.runs.gathered.taken.store(0, Ordering::Relaxed);
         if calls.is_empty() {
             return;
         }
@@ -122,22 +132,11 @@ impl Inner {
 }
 
 impl Gathered {
-    fn known_moment(&self, topic: &str) -> Option<Moment> {
-        let mut known = lock(&self.moment);
-        let current = known.as_mut()?;
-        let is_changed = loop {
-            match current.changes.try_recv() {
-                Ok(notice) if *notice.topic == *topic => break true,
-                Ok(_) => {}
-                Err(broadcast::error::TryRecvError::Empty) => break false,
-                Err(_) => break true,
-            }
-        };
-        if is_changed || current.at.elapsed() > MOMENT_FOR {
-            *known = None;
-            return None;
-        }
-        Some(current.moment.clone())
+    fn known_moment(&self, stored: i64) -> Option<Moment> {
+        let known = lock(&self.moment);
+        let known =
+            known.as_ref().filter(|known| known.stored == stored && known.at.elapsed() < MOMENT_FOR)?;
+        Some(known.moment.clone())
     }
 }
 
@@ -153,10 +152,7 @@ impl Drop for GoingOn<'_> {
         call.ended_at = now();
         let mut calls = lock(&self.inner.runs.gathered.calls);
         let is_first = calls.is_empty();
-        if calls.len() >= CALLS_KEPT {
-            calls.pop_front();
-        }
-        calls.push_back(call);
+        calls.push(call);
         drop(calls);
         if is_first && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             drop(runtime.spawn(write_down_soon(Arc::downgrade(self.inner))));
@@ -167,7 +163,8 @@ impl Drop for GoingOn<'_> {
 async fn write_down_soon(inner: Weak<Inner>) {
     tokio::time::sleep(GATHERED_FOR).await;
     if let Some(inner) = inner.upgrade() {
-        inner.write_down_calls();
+        // A thousand receipts take some milliseconds, which others need not wait for.
+        drop(tokio::task::spawn_blocking(move || inner.write_down_calls()));
     }
 }
 

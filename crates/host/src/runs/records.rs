@@ -32,7 +32,7 @@ impl Change for Begin {
 
     async fn apply(&self, transaction: &mut Transaction) -> Result<(), StorageError> {
         begin(transaction, &self.run).await?;
-        append(transaction, &self.run.id, &self.events).await
+        append_and_tell(transaction, &self.run.id, &self.events).await
     }
 }
 
@@ -66,11 +66,7 @@ pub(super) async fn begin(transaction: &mut Transaction, run: &Run) -> Result<()
 const EVENT: &str = "INSERT INTO run_events (run, sequence, tenant, id, type, node, causation, at, payload)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
-pub(super) async fn append(
-    transaction: &mut Transaction,
-    run: &str,
-    events: &[RunEvent],
-) -> Result<(), StorageError> {
+async fn append(transaction: &mut Transaction, run: &str, events: &[RunEvent]) -> Result<(), StorageError> {
     let tenant = transaction.tenant().clone();
     for event in events {
         let payload = written(&event.payload)?;
@@ -87,6 +83,16 @@ pub(super) async fn append(
         ];
         transaction.execute(EVENT, &parameters).await?;
     }
+    Ok(())
+}
+
+/// The same, told to whoever follows the run.
+pub(super) async fn append_and_tell(
+    transaction: &mut Transaction,
+    run: &str,
+    events: &[RunEvent],
+) -> Result<(), StorageError> {
+    append(transaction, run, events).await?;
     transaction.tell(&run_topic(run));
     Ok(())
 }
@@ -119,7 +125,7 @@ impl Change for Append {
                 return Ok(false);
             }
         }
-        append(transaction, &self.run, &self.events).await?;
+        append_and_tell(transaction, &self.run, &self.events).await?;
         Ok(true)
     }
 }

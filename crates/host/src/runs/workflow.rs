@@ -6,7 +6,7 @@
 use super::{
     Origin, Run, RunEvent, RunKind, RunStatus,
     recorder::{ending, new_event, new_id, now},
-    records::{self, append, begin},
+    records::{self, append_and_tell, begin},
 };
 use crate::{
     host::{Host, Inner},
@@ -268,7 +268,7 @@ impl Change for Start {
             return Ok(Answered { value: run, replayed: true });
         }
         begin(transaction, &self.run).await?;
-        append(transaction, id, &self.events).await?;
+        append_and_tell(transaction, id, &self.events).await?;
         if !self.run.status.is_final() {
             let queue = [Parameter::from(id), owner.tenant.as_str().into(), at.into()];
             transaction.execute(QUEUE, &queue).await?;
@@ -330,7 +330,7 @@ impl Change for Carry {
         }
         let Some(workflow) = workflow_named(state.text(1)?) else { return Ok(()) };
         let events = steps(&workflow, state.int(3)?);
-        append(transaction, &self.run, &events).await?;
+        append_and_tell(transaction, &self.run, &events).await?;
         transaction.execute(COMPLETE, &[id, now().into()]).await?;
         Ok(())
     }
@@ -391,7 +391,7 @@ impl Change for Move {
                 RunStatus::Pending => "run.resumed",
                 other => ending(other),
             };
-            append(transaction, &self.run.id, &[new_event(count, kind, None, json!({}))]).await?;
+            append_and_tell(transaction, &self.run.id, &[new_event(count, kind, None, json!({}))]).await?;
         }
         Ok(true)
     }
