@@ -36,7 +36,7 @@ pub use self::{
         ServerProbe, SetModel, Standing, StandingState,
     },
     offer::{Choice, FormField, Offer, offer},
-    prompt::{Prompt, system_message},
+    prompt::{Prompt, first_sentence, system_message},
     ranking::{Described, Ranked, Ranking},
     shortlist::{Priorities, Shortlist, TOOLS_BYTES_MAX, TOOLS_MAX, ToolForms, names_in},
     slots::{Slots, split_slots},

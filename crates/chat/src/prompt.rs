@@ -83,8 +83,10 @@ fn roster(prompt: &Prompt<'_>) -> String {
     text
 }
 
-/// The first sentence with its white space collapsed, cut at a length that keeps a long list readable.
-fn first_sentence(description: &str) -> String {
+/// The first sentence with its white space collapsed, cut at a length that keeps a long list readable: as much of a
+/// description as the system message has.
+#[must_use]
+pub fn first_sentence(description: &str) -> String {
     let collapsed = description.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = match collapsed.find('.') {
         Some(end) => &collapsed[..=end],

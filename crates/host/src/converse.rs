@@ -25,7 +25,7 @@ use futures::future::join_all;
 pub(crate) use inputs::TurnInputs;
 use roost_chat::{
     History, ModelFailure, Offer, OnEvent, StandingState, ToolList, Turn, TurnEvent, TurnLog, TurnOutcome,
-    UnknownLine, log_lines, offer, parse_explicit, run_turn,
+    UnknownLine, first_sentence, log_lines, offer, parse_explicit, run_turn,
 };
 use roost_protocol::{Failure, ModelUse, Reason, UserGuid};
 use roost_workspace::FilePath;
@@ -292,7 +292,7 @@ impl Inner {
             soul: self.soul.text().to_string(),
             contributions,
             agents: functions
-                .map(|function| (text(&function["name"]), text(&function["description"])))
+                .map(|function| (text(&function["name"]), first_sentence(&text(&function["description"]))))
                 .collect(),
             agents_total: toolbox.definitions.len(),
             quarantined: toolbox.quarantined.clone(),

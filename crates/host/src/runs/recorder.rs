@@ -1,25 +1,24 @@
-//! A run while it goes on: what happens is handed to the database at once, and nobody waits for its disk.
+//! A run while it goes on. A short one is written down whole at its end; a longer one can be followed while it goes on.
 
-use super::{
-    Moment, Run, RunEvent, RunKind, RunStatus,
-    records::{Append, Begin},
-    resolved::Resolved,
-};
+use super::{Moment, Run, RunEvent, RunKind, RunStatus, records::WriteRun, resolved::Resolved};
 use crate::host::Inner;
-use roost_protocol::Failure;
+use roost_protocol::{Failure, Tenant};
 use roost_storage::Database;
 use roost_workspace::Owner;
 use serde_json::{Value, json};
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::Ordering},
+    time::Duration,
 };
 
 /// Longest title; the rest is in the first event.
 const TITLE_CHARACTERS: usize = 100;
 
 /// Runs between two looks at those that are too many.
-const PRUNE_EVERY: u64 = 50;
+const PRUNE_EVERY: u64 = 200;
+
+/// A run that takes longer than this can be seen before it ends.
+const SEEN_AFTER: Duration = Duration::from_millis(250);
 
 /// What is known when a run begins.
 pub(crate) struct Beginning<'a> {
@@ -35,12 +34,48 @@ pub(crate) struct Beginning<'a> {
 /// A run that goes on. Dropped without an end, it was cancelled.
 pub(crate) struct ActiveRun {
     pub(crate) id: String,
-    owner: Owner,
-    database: Database,
     resolved: Arc<Resolved>,
-    /// The number of the next event. Held until an event has its place, so that they come in order.
-    next: tokio::sync::Mutex<i64>,
-    ended: AtomicBool,
+    pages: Arc<Mutex<Pages>>,
+}
+
+/// What is written down, and what is not yet.
+struct Pages {
+    database: Database,
+    tenant: Tenant,
+    id: String,
+    /// The run itself, until it is written down.
+    run: Option<Run>,
+    /// Events that are not written down yet.
+    events: Vec<RunEvent>,
+    next: i64,
+    /// Whether events are written down as they come.
+    is_seen: bool,
+    is_over: bool,
+}
+
+impl Pages {
+    fn add(&mut self, kind: &str, node: Option<&str>, payload: Value) {
+        self.events.push(new_event(self.next, kind, node, payload));
+        self.next += 1;
+    }
+
+    /// What is to be written down now, with a new status.
+    fn take(&mut self, status: Option<RunStatus>) -> WriteRun {
+        let run = self.run.take().map(|run| match status {
+            Some(status) => Run { status, ended_at: Some(now()), ..run },
+            None => run,
+        });
+        let events = std::mem::take(&mut self.events);
+        WriteRun { id: self.id.clone(), run, events, status, now: now() }
+    }
+
+    /// Hands over what there is; the database says when it cannot take it.
+    fn hand_in(&mut self, status: Option<RunStatus>) {
+        let write = self.take(status);
+        if let Err(error) = self.database.hand_in_now(&self.tenant, write) {
+            tracing::warn!(%error, run = self.id, "write down what happened in a run");
+        }
+    }
 }
 
 impl Inner {
@@ -77,16 +112,23 @@ impl Inner {
             origin: None,
             inputs: Value::Null,
         };
-        let active = ActiveRun {
-            id: run.id.clone(),
-            owner: run.owner.clone(),
+        let mut pages = Pages {
             database,
-            resolved: Arc::clone(&self.resolved),
-            next: tokio::sync::Mutex::new(1),
-            ended: AtomicBool::new(false),
+            tenant: run.owner.tenant.clone(),
+            id: run.id.clone(),
+            run: Some(run),
+            events: Vec::new(),
+            next: 0,
+            is_seen: false,
+            is_over: false,
         };
-        let events = vec![active.event(0, "run.started", None, payload)];
-        active.database.hand_in(&active.owner.tenant, Begin { run, events }).await?;
+        let mut payload = payload;
+        self.resolved.redactions().redact_json(&mut payload);
+        pages.add("run.started", None, payload);
+        let id = pages.id.clone();
+        let pages = Arc::new(Mutex::new(pages));
+        drop(tokio::spawn(show_soon(Arc::downgrade(&pages))));
+        let active = ActiveRun { id, resolved: Arc::clone(&self.resolved), pages };
         if self.runs.begun.fetch_add(1, Ordering::Relaxed) % PRUNE_EVERY == PRUNE_EVERY - 1
             && let Err(failure) = self.prune_runs(beginning.owner).await
         {
@@ -105,10 +147,27 @@ impl Inner {
     }
 }
 
+/// Lets a run be seen that takes longer.
+async fn show_soon(pages: Weak<Mutex<Pages>>) {
+    tokio::time::sleep(SEEN_AFTER).await;
+    if let Some(pages) = pages.upgrade() {
+        let mut pages = lock(&pages);
+        if !pages.is_over {
+            pages.is_seen = true;
+            pages.hand_in(None);
+        }
+    }
+}
+
 impl ActiveRun {
     /// Writes down that something happened.
-    pub(crate) async fn note(&self, kind: &str, node: Option<&str>, payload: Value) {
-        self.hand_in(kind, node, payload).await;
+    pub(crate) fn note(&self, kind: &str, node: Option<&str>, mut payload: Value) {
+        self.clear(&mut payload);
+        let mut pages = lock(&self.pages);
+        pages.add(kind, node, payload);
+        if pages.is_seen {
+            pages.hand_in(None);
+        }
     }
 
     /// Takes out of something what must not be kept.
@@ -117,30 +176,22 @@ impl ActiveRun {
     }
 
     /// Writes down how it ended, and returns when that is on disk: whoever gets the answer can look at the run.
-    pub(crate) async fn end(&self, status: RunStatus, payload: Value) {
-        self.ended.store(true, Ordering::Relaxed);
-        let next = self.next.lock().await;
-        let events = vec![self.event(*next, ending(status), None, payload)];
-        let append = Append { run: self.id.clone(), events, status: Some(status), now: now() };
-        if let Err(error) = self.database.write(&self.owner.tenant, append).await {
+    pub(crate) async fn end(&self, status: RunStatus, mut payload: Value) {
+        self.clear(&mut payload);
+        let (database, tenant, write) = {
+            let mut pages = lock(&self.pages);
+            pages.add(ending(status), None, payload);
+            pages.is_over = true;
+            (pages.database.clone(), pages.tenant.clone(), pages.take(Some(status)))
+        };
+        if let Err(error) = database.write(&tenant, write).await {
             tracing::warn!(%error, run = self.id, "write down how a run ended");
         }
     }
+}
 
-    async fn hand_in(&self, kind: &str, node: Option<&str>, payload: Value) {
-        let mut next = self.next.lock().await;
-        let events = vec![self.event(*next, kind, node, payload)];
-        let append = Append { run: self.id.clone(), events, status: None, now: now() };
-        match self.database.hand_in(&self.owner.tenant, append).await {
-            Ok(()) => *next += 1,
-            Err(error) => tracing::warn!(%error, run = self.id, "write down what happened in a run"),
-        }
-    }
-
-    fn event(&self, sequence: i64, kind: &str, node: Option<&str>, mut payload: Value) -> RunEvent {
-        self.clear(&mut payload);
-        new_event(sequence, kind, node, payload)
-    }
+fn lock(pages: &Mutex<Pages>) -> MutexGuard<'_, Pages> {
+    pages.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How the last event of a run is called.
@@ -165,22 +216,14 @@ pub(super) fn new_event(sequence: i64, kind: &str, node: Option<&str>, payload: 
 }
 
 impl Drop for ActiveRun {
+    /// Whoever asked left.
     fn drop(&mut self) {
-        if self.ended.load(Ordering::Relaxed) {
-            return;
+        let mut pages = lock(&self.pages);
+        if !pages.is_over {
+            pages.is_over = true;
+            pages.add(ending(RunStatus::Cancelled), None, json!({}));
+            pages.hand_in(Some(RunStatus::Cancelled));
         }
-        // Whoever asked left. The task is short and ends by itself.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let sequence = *self.next.get_mut();
-        let event = self.event(sequence, ending(RunStatus::Cancelled), None, json!({}));
-        let append = Append {
-            run: std::mem::take(&mut self.id),
-            events: vec![event],
-            status: Some(RunStatus::Cancelled),
-            now: now(),
-        };
-        let (database, tenant) = (self.database.clone(), self.owner.tenant.clone());
-        drop(runtime.spawn(async move { database.hand_in(&tenant, append).await }));
     }
 }
 

@@ -97,9 +97,10 @@ pub(super) async fn append_and_tell(
     Ok(())
 }
 
-/// Writes down what happened, and how far the run is.
-pub(super) struct Append {
-    pub(super) run: String,
+/// Writes down what happened, and how far the run is; the run itself, too, when it is new.
+pub(super) struct WriteRun {
+    pub(super) id: String,
+    pub(super) run: Option<Run>,
     pub(super) events: Vec<RunEvent>,
     /// The new status, unless the run ended already.
     pub(super) status: Option<RunStatus>,
@@ -109,24 +110,25 @@ pub(super) struct Append {
 const STATUS: &str = "UPDATE runs SET status = $2, ended_at = $3
     WHERE id = $1 AND status NOT IN ('completed', 'failed', 'cancelled')";
 
-impl Change for Append {
-    type Output = bool;
+impl Change for WriteRun {
+    type Output = ();
     type Error = StorageError;
 
     fn lane(&self) -> &str {
-        &self.run
+        &self.id
     }
 
-    async fn apply(&self, transaction: &mut Transaction) -> Result<bool, StorageError> {
-        if let Some(status) = self.status {
-            let ended = status.is_final().then_some(self.now);
-            let parameters = [Parameter::from(&self.run), status.as_str().into(), ended.into()];
-            if transaction.execute(STATUS, &parameters).await? == 0 {
-                return Ok(false);
+    async fn apply(&self, transaction: &mut Transaction) -> Result<(), StorageError> {
+        match (&self.run, self.status) {
+            (Some(run), _) => begin(transaction, run).await?,
+            (None, Some(status)) => {
+                let ended = status.is_final().then_some(self.now);
+                let parameters = [Parameter::from(&self.id), status.as_str().into(), ended.into()];
+                transaction.execute(STATUS, &parameters).await?;
             }
+            (None, None) => {}
         }
-        append_and_tell(transaction, &self.run, &self.events).await?;
-        Ok(true)
+        append_and_tell(transaction, &self.id, &self.events).await
     }
 }
 

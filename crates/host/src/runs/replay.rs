@@ -10,8 +10,8 @@ use crate::{
 };
 use futures::future::BoxFuture;
 use roost_chat::{
-    Ask, Model, ModelFailure, ModelProblem, OnPiece, Reply, ToolAnswer, ToolCall, ToolList, Tools, Turn,
-    TurnOutcome, UnknownLine, log_lines, run_turn,
+    Ask, Model, ModelFailure, ModelProblem, OnPiece, Reply, TOOLS_MAX, ToolAnswer, ToolCall, ToolList, Tools,
+    Turn, TurnOutcome, UnknownLine, log_lines, run_turn,
 };
 use roost_protocol::{Failure, Reason};
 use roost_workspace::{FilePath, WorkspaceError};
@@ -87,7 +87,8 @@ impl Host {
         messages.push(user_message.clone());
         let replies = Replies::of(events);
         let answers = Answers::of(events);
-        let definitions = ToolList::from(replies.tools.clone());
+        // How many there were is compared; what they were is in the system message.
+        let definitions = ToolList::from(vec![json!({}); replies.tools]);
         let turn = Turn {
             model: &replies,
             tools: &answers,
@@ -167,7 +168,7 @@ fn shown(value: &Value) -> String {
 
 /// Replies that were written down, given again in their order.
 struct Replies {
-    tools: Vec<Value>,
+    tools: usize,
     left: Mutex<VecDeque<Value>>,
     /// What was asked so far then.
     asked: Mutex<Vec<Value>>,
@@ -179,9 +180,9 @@ impl Replies {
         let is_reply = |event: &&RunEvent| event.kind == "model.replied" || event.kind == "model.failed";
         let left: VecDeque<Value> =
             events.iter().filter(is_reply).map(|event| event.payload.clone()).collect();
-        let tools = left.front().and_then(|first| first["asked"]["tools"].as_array().cloned());
+        let tools = left.front().and_then(|first| first["asked"]["tools"].as_u64()).unwrap_or(0);
         Self {
-            tools: tools.unwrap_or_default(),
+            tools: usize::try_from(tools).unwrap_or(usize::MAX).min(TOOLS_MAX),
             left: Mutex::new(left),
             asked: Mutex::default(),
             difference: Mutex::default(),
@@ -206,10 +207,7 @@ impl Replies {
         }
         let (then, now) = (asked.len(), ask.messages.len());
         let count = differ("how many messages the model was sent", &json!(then), &json!(now));
-        let with_tools = recorded["withTools"].as_bool().unwrap_or(!self.tools.is_empty());
-        count.or_else(|| {
-            differ("whether tools were offered", &json!(with_tools), &json!(!ask.tools.is_empty()))
-        })
+        count.or_else(|| differ("how many tools were offered", &recorded["tools"], &json!(ask.tools.len())))
     }
 }
 

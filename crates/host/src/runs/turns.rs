@@ -27,13 +27,7 @@ impl<'a> RecordedModel<'a> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let from = (*written).min(ask.messages.len());
         *written = ask.messages.len();
-        let mut asked = json!({ "from": from, "messages": &ask.messages[from..] });
-        if from == 0 {
-            asked["tools"] = ask.tools.iter().cloned().collect();
-        } else {
-            asked["withTools"] = json!(!ask.tools.is_empty());
-        }
-        asked
+        json!({ "from": from, "messages": &ask.messages[from..], "tools": ask.tools.len() })
     }
 }
 
@@ -59,7 +53,7 @@ impl Model for RecordedModel<'_> {
                         "usage": reply.usage,
                         "durationUs": duration_us,
                     });
-                    run.note("model.replied", None, payload).await;
+                    run.note("model.replied", None, payload);
                 }
                 Err(failure) => {
                     let payload = json!({
@@ -68,7 +62,7 @@ impl Model for RecordedModel<'_> {
                         "error": failure.message,
                         "durationUs": duration_us,
                     });
-                    run.note("model.failed", None, payload).await;
+                    run.note("model.failed", None, payload);
                 }
             }
             replied
@@ -97,14 +91,14 @@ impl Tools for RecordedTools<'_> {
         Box::pin(async move {
             let Some(run) = self.run else { return self.tools.run(call).await };
             let called = json!({ "callId": call.id, "arguments": call.arguments });
-            run.note("tool.called", Some(&call.name), called).await;
+            run.note("tool.called", Some(&call.name), called);
             let answer = self.tools.run(call).await;
             let mut returned = json!({ "callId": call.id, "record": answer.record });
             match &answer.result {
                 Ok(output) => returned["output"] = json!(output),
                 Err(message) => returned["error"] = json!(message),
             }
-            run.note("tool.returned", Some(&call.name), returned).await;
+            run.note("tool.returned", Some(&call.name), returned);
             answer
         })
     }
