@@ -4,14 +4,19 @@ use super::compatible::Compatible;
 use super::completion::Completion;
 use super::provider::ModelEntry;
 use super::wire::Wire;
-use super::{Ask, ModelFailure, OnPiece, Secret};
+use super::{Ask, ModelFailure, ModelProblem, OnPiece, Secret};
 use futures::future::BoxFuture;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A small computer reads a long prompt for minutes before the first word.
 const READING_WAIT: Duration = Duration::from_secs(600);
+
+/// How long a process may take to be gone.
+const RESTART_LOOKS: u32 = 40;
+const RESTART_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a local model answers.
 #[derive(Debug, Clone)]
@@ -62,9 +67,39 @@ impl Local {
         ask: Ask<'_>,
         on_piece: Option<OnPiece<'_>>,
     ) -> Result<Completion, ModelFailure> {
-        let Endpoint { base_url, key } = (self.start.endpoint)(model.to_owned()).await?;
         let wire = wire.patient(READING_WAIT);
-        Compatible::new(&base_url, key).complete(&wire, model, ask, on_piece).await
+        let Endpoint { base_url, key } = (self.start.endpoint)(model.to_owned()).await?;
+        let has_spoken = AtomicBool::new(false);
+        let noted = |piece: &str| {
+            has_spoken.store(true, Ordering::Relaxed);
+            if let Some(on_piece) = on_piece {
+                on_piece(piece);
+            }
+        };
+        let noted: Option<OnPiece<'_>> = on_piece.is_some().then_some(&noted);
+        let answered = Compatible::new(&base_url, key).complete(&wire, model, ask, noted).await;
+        match answered {
+            // It died a moment ago, and nobody knew. A new one has another address.
+            Err(failure)
+                if failure.problem == ModelProblem::Unreachable && !has_spoken.load(Ordering::Relaxed) =>
+            {
+                let Endpoint { base_url, key } = self.another(model, &base_url).await?.ok_or(failure)?;
+                Compatible::new(&base_url, key).complete(&wire, model, ask, on_piece).await
+            }
+            answered => answered,
+        }
+    }
+
+    /// Where the model answers after it was started again.
+    async fn another(&self, model: &str, dead: &str) -> Result<Option<Endpoint>, ModelFailure> {
+        for _ in 0..RESTART_LOOKS {
+            let endpoint = (self.start.endpoint)(model.to_owned()).await?;
+            if endpoint.base_url != dead {
+                return Ok(Some(endpoint));
+            }
+            tokio::time::sleep(RESTART_PAUSE).await;
+        }
+        Ok(None)
     }
 }
 
