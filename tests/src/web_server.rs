@@ -52,11 +52,13 @@ impl WebServer {
         let kept = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                if let Some(asked) = answer(stream) {
+                if let Some((asked, answer)) = read(&stream) {
                     if asked.path == LAST_PATH {
                         return;
                     }
+                    // Before the answer: who has it may look at once.
                     kept.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+                    (&stream).write_all(answer.as_bytes()).ok();
                 }
             }
         });
@@ -90,9 +92,9 @@ impl Drop for WebServer {
     }
 }
 
-/// Reads one request, answers it and closes; nothing for whoever only connects.
-fn answer(stream: TcpStream) -> Option<Asked> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
+/// One request and what it is answered with; nothing for whoever only connects.
+fn read(stream: &TcpStream) -> Option<(Asked, String)> {
+    let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first).ok()?;
     let path = first.split(' ').nth(1)?.to_owned();
@@ -114,7 +116,5 @@ fn answer(stream: TcpStream) -> Option<Asked> {
         None => "HTTP/1.1 200 OK\r\nContent-Type: text/plain".to_owned(),
     };
     let rest = format!("Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
-    let mut stream = stream;
-    write!(stream, "{head}\r\n{rest}").ok();
-    Some(asked)
+    Some((asked, format!("{head}\r\n{rest}")))
 }
