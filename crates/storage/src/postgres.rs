@@ -151,7 +151,7 @@ async fn pass_on(mut listener: PgListener, notices: Notices) {
             // It connects again by itself; whoever listens looks by the clock meanwhile.
             Err(error) => {
                 tracing::warn!(%error, "the database's notices are interrupted");
-                tokio::time::sleep(Duration::from_secs(1)).await;
+                tokio::time::sleep(announcements::PAUSE).await;
             }
         }
     }

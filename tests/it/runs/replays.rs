@@ -96,6 +96,25 @@ fn the_first_difference_is_told() {
 }
 
 #[test]
+fn a_turn_whose_model_failed_fails_in_the_same_way_again() {
+    let stage = Stage::new();
+    let host = stage.home.up();
+    assert_ne!(host.post("/chat", &json!({ "user_input": "status 500 broken" })).status, 200);
+    let listed = stage.home.json(&["runs"]);
+    let run = listed["runs"][0]["runId"].as_str().unwrap();
+    let replayed = stage.home.json(&["runs", "replay", run]);
+    assert_eq!((&replayed["same"], &replayed["steps"]), (&json!(true), &json!(1)), "{replayed}");
+    let file = stage.home.outside().join("run.json");
+    stage.home.json(&["runs", "export", run, &file.display().to_string()]);
+    let mut document: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    document["events"].as_array_mut().unwrap().last_mut().unwrap()["payload"]["error"] = json!("other");
+    fs::write(&file, document.to_string()).unwrap();
+    let imported = stage.home.json(&["runs", "import", &file.display().to_string()]);
+    let replayed = stage.home.roost(&["runs", "replay", imported["run"].as_str().unwrap(), "--json"]);
+    assert_eq!(replayed.json()["difference"]["what"], "how the turn failed", "{replayed:?}");
+}
+
+#[test]
 fn what_is_not_an_exported_run_is_refused_and_leaves_nothing() {
     let stage = Stage::new();
     let run = turn_then_changes(&stage);

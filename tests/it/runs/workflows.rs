@@ -37,6 +37,8 @@ fn a_workflow_runs_to_its_end_on_the_files_of_its_beginning() {
     let bad = ask(home, &host, "GET", &format!("/v1/runs/{run}/events?streamMode=all"), &Value::Null);
     assert_eq!((bad.status, bad.json()["error"].clone()), (400, json!("unsupported_stream_mode")));
     assert_eq!(bad.json()["details"]["supported"], json!(["values", "updates", "messages", "debug"]));
+    // A list would otherwise be read as the fields in their order.
+    assert_eq!(ask(home, &host, "POST", "/v1/runs", &json!(["conformance-noop"])).status, 400);
     let unknown = ask(home, &host, "POST", "/v1/runs", &json!({ "workflowId": "none" }));
     assert_eq!(unknown.status, 404);
 }

@@ -134,6 +134,8 @@ fn replay(replayed: &Value, output: Output) -> ExitCode {
     let is_same = replayed["same"] == true;
     if output.json {
         output.document(replayed);
+    } else if is_same && replayed["steps"] == 0 {
+        output.line("no model and no agent answered in it, so nothing could come out differently");
     } else if is_same {
         output.line(&format!("the same again, byte for byte: {} steps", replayed["steps"]));
     } else {

@@ -107,7 +107,8 @@ pub(super) struct WriteRun {
     pub(super) now: i64,
 }
 
-const STATUS: &str = "UPDATE runs SET status = $2, ended_at = $3
+/// A run that ended stays as it is.
+pub(super) const STATUS: &str = "UPDATE runs SET status = $2, ended_at = $3
     WHERE id = $1 AND status NOT IN ('completed', 'failed', 'cancelled')";
 
 impl Change for WriteRun {

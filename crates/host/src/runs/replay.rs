@@ -59,7 +59,7 @@ impl Host {
         let events = self.run_events(run, -1, i64::from(i32::MAX)).await?;
         let started = events.first().map(|event| event.payload.clone()).unwrap_or_default();
         let steps = events.iter().filter(|event| STEPS.contains(&event.kind.as_str())).count();
-        let with_model = events.iter().any(|event| event.kind == "model.replied");
+        let with_model = events.iter().any(|event| event.kind.starts_with("model."));
         let difference = if run.kind == RunKind::Chat && with_model {
             self.replay_turn(run, &started, &events).await?
         } else {

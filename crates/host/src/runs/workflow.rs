@@ -358,8 +358,6 @@ struct Move {
     to: RunStatus,
 }
 
-const MOVE: &str = "UPDATE runs SET status = $2, ended_at = $3
-    WHERE id = $1 AND status NOT IN ('completed', 'failed', 'cancelled')";
 const COUNT: &str = "SELECT count(*) FROM run_events WHERE run = $1";
 
 impl Change for Move {
@@ -374,7 +372,7 @@ impl Change for Move {
         let id = Parameter::from(&self.run.id);
         let at = now();
         let ended = self.to.is_final().then_some(at);
-        if transaction.execute(MOVE, &[id, self.to.as_str().into(), ended.into()]).await? == 0 {
+        if transaction.execute(records::STATUS, &[id, self.to.as_str().into(), ended.into()]).await? == 0 {
             return Ok(false);
         }
         if self.to == RunStatus::Pending {

@@ -90,10 +90,11 @@ impl Query {
         }
     }
 
-    /// A whole number of this name, from `least` on: digits and nothing else.
+    /// A whole number of this name, from `least` on: digits, after a minus if need be, and nothing else.
     pub(crate) fn number(&self, name: &str, least: i64) -> Result<Option<i64>, Refusal> {
         let Some(text) = self.one(name)? else { return Ok(None) };
-        let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         match number.filter(|number| *number >= least) {
             Some(number) => Ok(Some(number)),
             None => Err(Refusal::invalid(name, format!("this must be a whole number from {least} on"))),
@@ -145,5 +146,6 @@ mod tests {
             assert!(query(&format!("version={encoded}")).number("version", 1).is_err(), "{bad}");
         }
         assert_eq!(query("v=9223372036854775807").number("v", 1).unwrap(), Some(i64::MAX));
+        assert_eq!(query("v=-1").number("v", -1).unwrap(), Some(-1));
     }
 }

@@ -10,12 +10,12 @@ pub(crate) use verbs::{
     remove,
 };
 
-use crate::openwop::{Asker, Code, Refusal, RefusalBody};
+use crate::openwop::{Asker, Code, Headers, Refusal, RefusalBody, known_query, object_in};
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, Query, State, rejection::BytesRejection},
-    http::{HeaderMap, HeaderValue, StatusCode},
+    extract::{Path, State, rejection::BytesRejection},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri},
     response::{IntoResponse as _, Response},
 };
 use roost_host::{
@@ -23,7 +23,7 @@ use roost_host::{
     runs::{NewRun, Run, workflow_named},
     workspace::{Once, Owner},
 };
-use roost_protocol::{Digest, Failure, Reason};
+use roost_protocol::{Failure, Reason};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use shown::{run_document, run_row, started};
@@ -31,9 +31,6 @@ use shown::{run_document, run_row, started};
 /// Runs in one list.
 const RUNS_MAX: i64 = 200;
 const RUNS_USUAL: i64 = 50;
-
-/// Longest key of a request that may be sent twice.
-const KEY_CHARACTERS_MAX: usize = 255;
 
 /// A workflow that can be started.
 #[utoipa::path(get, path = "/v1/workflows/{id}", tag = "runs", params(("id" = String, Path)), responses((status = 200, body = Object), (status = 404, body = RefusalBody)))]
@@ -74,7 +71,7 @@ pub(crate) async fn start(
 ) -> Result<Response, Refusal> {
     asker.may(Scope::RunsWrite)?;
     let body = bytes(body)?;
-    let asked: StartBody = parsed(&body)?;
+    let asked: StartBody = object_in(&body)?;
     let workflow = workflow_named(&asked.workflow_id)
         .ok_or_else(|| Refusal::new(Code::NotFound, "there is no such workflow"))?;
     let once = once(&headers, &body)?;
@@ -91,27 +88,16 @@ pub(crate) async fn start(
     Ok(response)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ListQuery {
-    before: Option<String>,
-    limit: Option<i64>,
-}
-
 /// The newest runs.
 #[utoipa::path(get, path = "/v1/runs", tag = "runs", params(("before" = Option<String>, Query), ("limit" = Option<i64>, Query)), responses((status = 200, body = Object)))]
-pub(crate) async fn list(
-    State(host): State<Host>,
-    asker: Asker,
-    query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
-) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn list(State(host): State<Host>, asker: Asker, uri: Uri) -> Result<Json<Value>, Refusal> {
     asker.may(Scope::RunsRead)?;
-    let Query(query) = query.map_err(|_| Refusal::invalid("query", "the query is not what this takes"))?;
-    let limit = query.limit.unwrap_or(RUNS_USUAL);
-    if !(1..=RUNS_MAX).contains(&limit) {
+    let query = known_query(&uri, &["before", "limit"])?;
+    let limit = query.number("limit", 1)?.unwrap_or(RUNS_USUAL);
+    if limit > RUNS_MAX {
         return Err(Refusal::invalid("limit", format!("limit is from 1 to {RUNS_MAX}")));
     }
-    let runs = host.runs(&asker.credential.owner, query.before.as_deref(), limit).await?;
+    let runs = host.runs(&asker.credential.owner, query.one("before")?, limit).await?;
     Ok(Json(json!({ "runs": runs.iter().map(run_row).collect::<Vec<_>>() })))
 }
 
@@ -146,16 +132,7 @@ fn bytes(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Refusal> {
     body.map_err(|_| Refusal::new(Code::WorkspaceTooLarge, "the body is larger than this takes"))
 }
 
-fn parsed<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|_| Refusal::invalid("body", "the body is not what this takes"))
-}
-
+/// What tells a request apart that may be sent twice.
 fn once(headers: &HeaderMap, body: &[u8]) -> Result<Option<Once>, Refusal> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| (1..=KEY_CHARACTERS_MAX).contains(&key.len()));
-    let key = key.ok_or_else(|| {
-        Refusal::invalid("Idempotency-Key", format!("a key has 1 to {KEY_CHARACTERS_MAX} characters"))
-    })?;
-    let digest = Digest::of(body).to_bytes();
-    Ok(Some(Once { key: key.to_owned(), digest }))
+    Ok(Headers(headers).idempotency_key()?.map(|key| Once::new(key, &[body])))
 }

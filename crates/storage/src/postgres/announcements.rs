@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 pub(super) const WAITING_MAX: usize = 1024;
 
 /// Between two attempts to reach a server that is away.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
 const TELL: &str = "SELECT pg_notify($1, told) FROM unnest($2::text[]) AS told";
 

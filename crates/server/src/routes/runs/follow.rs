@@ -6,11 +6,14 @@ use super::{
     find,
     shown::{event_document, run_row},
 };
-use crate::openwop::{Asker, Code, Refusal, RefusalBody};
+use crate::{
+    openwop::{Asker, Code, Refusal, RefusalBody, known_query},
+    serve::Stopping,
+};
 use axum::{
-    Json,
-    extract::{Path, Query, State, rejection::QueryRejection},
-    http::HeaderMap,
+    Extension, Json,
+    extract::{Path, State},
+    http::{HeaderMap, Uri},
     response::{
         IntoResponse as _, Response, Sse,
         sse::{Event, KeepAlive},
@@ -21,7 +24,6 @@ use roost_host::{
     Host, Scope,
     runs::{Run, RunEvent, run_topic},
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
@@ -48,27 +50,20 @@ const BUFFER_MS_MAX: u64 = 5000;
 /// What a stream can be limited to.
 const MODES: [&str; 4] = ["values", "updates", "messages", "debug"];
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct FollowQuery {
-    stream_mode: Option<String>,
-    buffer_ms: Option<u64>,
-    last_sequence: Option<i64>,
-}
-
 /// What happens in a run, as server-sent events; ends with the run.
 #[utoipa::path(get, path = "/v1/runs/{run}/events", tag = "runs", params(("run" = String, Path), ("streamMode" = Option<String>, Query), ("bufferMs" = Option<u64>, Query)), responses((status = 200, content_type = "text/event-stream", body = String), (status = 400, body = RefusalBody), (status = 404, body = RefusalBody)))]
 pub(crate) async fn follow(
     State(host): State<Host>,
     asker: Asker,
     Path(id): Path<String>,
-    query: Result<Query<FollowQuery>, QueryRejection>,
+    stopping: Option<Extension<Stopping>>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     asker.may(Scope::RunsRead)?;
-    let Query(query) = query.map_err(|_| Refusal::invalid("query", "the query is not what this takes"))?;
-    let modes = modes(query.stream_mode.as_deref())?;
-    let buffer = query.buffer_ms.unwrap_or(0);
+    let query = known_query(&uri, &["streamMode", "bufferMs", "lastSequence"])?;
+    let modes = modes(query.one("streamMode")?)?;
+    let buffer = query.number("bufferMs", 0)?.unwrap_or(0).unsigned_abs();
     if buffer > BUFFER_MS_MAX {
         return Err(Refusal::invalid("bufferMs", format!("bufferMs is from 0 to {BUFFER_MS_MAX}")));
     }
@@ -79,7 +74,7 @@ pub(crate) async fn follow(
             text.parse::<i64>()
                 .map_err(|_| Refusal::invalid("Last-Event-ID", "this is not the number of an event"))?,
         ),
-        None => query.last_sequence,
+        None => query.number("lastSequence", -1)?,
     };
     let notices = host.listen_to_runs().await?;
     let following = Following {
@@ -89,6 +84,7 @@ pub(crate) async fn follow(
         notices,
         modes,
         buffer: Duration::from_millis(buffer),
+        stopping: stopping.map(|Extension(stopping)| stopping),
         ready: VecDeque::new(),
         is_over: false,
     };
@@ -115,6 +111,7 @@ struct Following {
     notices: broadcast::Receiver<roost_host::runs::Notice>,
     modes: Vec<&'static str>,
     buffer: Duration,
+    stopping: Option<Stopping>,
     ready: VecDeque<Event>,
     is_over: bool,
 }
@@ -134,8 +131,15 @@ impl Following {
                     return None;
                 }
                 if following.ready.is_empty() && !following.is_over {
-                    wait(&mut following.notices, &following.run.id, LOOK_EVERY).await;
-                    tokio::time::sleep(following.buffer).await;
+                    let Following { notices, run, buffer, stopping, .. } = &mut following;
+                    tokio::select! {
+                        () = async {
+                            wait(notices, &run.id, LOOK_EVERY).await;
+                            tokio::time::sleep(*buffer).await;
+                        } => {}
+                        // A run that is paused would keep the host from ending.
+                        () = Stopping::wait(stopping.as_ref()) => return None,
+                    }
                 }
             }
         })
@@ -191,39 +195,37 @@ async fn wait(notices: &mut broadcast::Receiver<roost_host::runs::Notice>, run: 
     tokio::time::timeout(within, heard).await.ok();
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct PollQuery {
-    last_sequence: Option<i64>,
-    timeout: Option<u64>,
-}
-
 /// What happened in a run after an event; waits for something to happen.
 #[utoipa::path(get, path = "/v1/runs/{run}/events/poll", tag = "runs", params(("run" = String, Path), ("lastSequence" = Option<i64>, Query), ("timeout" = Option<u64>, Query)), responses((status = 200, body = Object), (status = 404, body = RefusalBody)))]
 pub(crate) async fn poll(
     State(host): State<Host>,
     asker: Asker,
     Path(id): Path<String>,
-    query: Result<Query<PollQuery>, QueryRejection>,
+    stopping: Option<Extension<Stopping>>,
+    uri: Uri,
 ) -> Result<Json<Value>, Refusal> {
     asker.may(Scope::RunsRead)?;
-    let Query(query) = query.map_err(|_| Refusal::invalid("query", "the query is not what this takes"))?;
-    let seconds = query.timeout.unwrap_or(1);
-    if !(1..=POLL_SECONDS_MAX).contains(&seconds) {
+    let query = known_query(&uri, &["lastSequence", "timeout"])?;
+    let last_sequence = query.number("lastSequence", -1)?.unwrap_or(-1);
+    let seconds = query.number("timeout", 1)?.unwrap_or(1).unsigned_abs();
+    if seconds > POLL_SECONDS_MAX {
         return Err(Refusal::invalid("timeout", format!("timeout is from 1 to {POLL_SECONDS_MAX} seconds")));
     }
     let owner = asker.credential.owner;
     let mut notices = host.listen_to_runs().await?;
-    let deadline = Instant::now() + Duration::from_secs(seconds);
+    let mut deadline = Instant::now() + Duration::from_secs(seconds);
     loop {
         let run = find(&host, &owner, &id).await?;
-        let events = host.run_events(&run, query.last_sequence.unwrap_or(-1), PAGE).await?;
+        let events = host.run_events(&run, last_sequence, PAGE).await?;
         let left = deadline.saturating_duration_since(Instant::now());
         if !events.is_empty() || run.status.is_final() || left.is_zero() {
             let is_complete = run.status.is_final() && i64::try_from(events.len()).unwrap_or(PAGE) < PAGE;
             let events: Vec<Value> = events.iter().map(|event| event_document(&run.id, event)).collect();
             return Ok(Json(json!({ "events": events, "isComplete": is_complete })));
         }
-        wait(&mut notices, &id, left.min(LOOK_EVERY)).await;
+        tokio::select! {
+            () = wait(&mut notices, &id, left.min(LOOK_EVERY)) => {}
+            () = Stopping::wait(stopping.as_deref()) => deadline = Instant::now(),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs and events as clients see them.
 
+use crate::openwop::moment;
 use roost_host::runs::{Run, RunEvent, SeenFile};
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ pub(super) fn run_row(run: &Run) -> Value {
         "kind": run.kind,
         "title": run.title,
         "status": run.status,
-        "startedAt": time(run.started_at),
+        "startedAt": moment(run.started_at),
         "owner": {
             "tenant": run.owner.tenant.as_str(),
             "workspace": run.owner.workspace.as_str(),
@@ -29,7 +30,7 @@ pub(super) fn run_row(run: &Run) -> Value {
         },
     });
     if let Some(ended) = run.ended_at {
-        row["endedAt"] = time(ended);
+        row["endedAt"] = json!(moment(ended));
     }
     if let Some(origin) = &run.origin {
         row["sourceRunId"] = json!(origin.run);
@@ -54,7 +55,7 @@ pub(super) fn event_document(run: &str, event: &RunEvent) -> Value {
         "runId": run,
         "type": event.kind,
         "payload": event.payload,
-        "timestamp": time(event.at),
+        "timestamp": moment(event.at),
         "sequence": event.sequence,
     });
     if let Some(node) = &event.node {
@@ -64,10 +65,4 @@ pub(super) fn event_document(run: &str, event: &RunEvent) -> Value {
         document["causationId"] = json!(causation);
     }
     document
-}
-
-/// Milliseconds since 1970 as a date.
-fn time(milliseconds: i64) -> Value {
-    let time = jiff::Timestamp::from_millisecond(milliseconds).unwrap_or_default();
-    json!(format!("{time:.3}"))
 }

@@ -1,7 +1,7 @@
 //! What can be done with a run.
 
-use super::{bytes, find, not_found_or, parsed};
-use crate::openwop::{Asker, Code, Refusal, RefusalBody};
+use super::{bytes, find, not_found_or};
+use crate::openwop::{Asker, Code, Refusal, RefusalBody, object_in};
 use axum::{
     Json,
     body::Bytes,
@@ -72,7 +72,7 @@ struct ForkBody {
 }
 
 async fn fork(host: &Host, credential: &Credential, run: &Run, body: &[u8]) -> Result<Response, Refusal> {
-    let asked: ForkBody = parsed(body)?;
+    let asked: ForkBody = object_in(body)?;
     let mode = ForkMode::parse(&asked.mode)
         .ok_or_else(|| Refusal::invalid("mode", "a fork is a `replay` or a `branch`"))?;
     let from_sequence = asked.from_seq.unwrap_or(0);
@@ -134,7 +134,7 @@ pub(crate) async fn import(
 ) -> Result<Response, Refusal> {
     asker.may(Scope::RunsWrite)?;
     asker.may(Scope::WorkspaceWrite)?;
-    let document: Value = parsed(&bytes(body)?)?;
+    let document: Value = object_in(&bytes(body)?)?;
     let Credential { owner, principal, .. } = asker.credential;
     let imported = host.import_run(&owner, &principal, document).await.map_err(not_found_or)?;
     Ok((StatusCode::CREATED, Json(imported)).into_response())
