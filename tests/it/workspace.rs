@@ -22,6 +22,7 @@ mod twice; // requests that are sent twice
 mod model; // what a workspace should be
 mod random; // random operations against the model
 mod counter; // many writers of one file
+mod together; // many writers of many files
 mod steps; // every step fails once
 mod kills; // the program or its server is killed
 mod folders; // what agents write

@@ -3,7 +3,7 @@
 use crate::{error::StorageError, transaction::Transaction};
 use futures::{FutureExt as _, future::BoxFuture};
 use roost_protocol::Tenant;
-use std::{future::Future, panic::AssertUnwindSafe};
+use std::{any::Any, future::Future, panic::AssertUnwindSafe};
 use tokio::sync::oneshot;
 
 /// Something to do with the rows of one tenant, all or nothing.
@@ -27,6 +27,15 @@ pub trait Change: Send + Sync + 'static {
         &'a self,
         transaction: &'a mut Transaction,
     ) -> impl Future<Output = Result<Self::Output, Self::Error>> + Send + 'a;
+
+    /// Does at once those of several that wait together which need no decision, and says what they gave. The others are
+    /// done one by one after it. Only a server that is a way off asks for this; by default there are none such.
+    fn apply_together<'a>(
+        changes: &'a [&'a Self],
+        _transaction: &'a mut Transaction,
+    ) -> impl Future<Output = Result<Vec<Option<Self::Output>>, StorageError>> + Send + 'a {
+        async { Ok(changes.iter().map(|_| None).collect()) }
+    }
 }
 
 /// How a change within a batch ended.
@@ -44,6 +53,18 @@ pub(crate) trait Waiting: Send {
     fn lane(&self) -> &str;
     /// Does it once; the last time counts.
     fn run<'a>(&'a mut self, transaction: &'a mut Transaction) -> BoxFuture<'a, Ended>;
+    /// Does what can be done at once of itself and the others of its kind, which then have their results.
+    fn run_together<'a>(
+        &'a mut self,
+        others: &'a mut [Box<dyn Waiting>],
+        transaction: &'a mut Transaction,
+    ) -> BoxFuture<'a, Result<(), StorageError>>;
+    /// Forgets a result that did not count.
+    fn begin_again(&mut self);
+    /// Whether it has a result.
+    fn is_done(&self) -> bool;
+    /// As what it is, to find others of its kind.
+    fn as_any(&mut self) -> &mut dyn Any;
     /// Tells whoever waits how it went. `stored` is what became of the transaction.
     fn finish(self: Box<Self>, stored: Result<(), StorageError>);
 }
@@ -72,6 +93,36 @@ impl<C: Change> Waiting for Queued<C> {
             self.result = Some(result);
             ended
         })
+    }
+
+    fn run_together<'a>(
+        &'a mut self,
+        others: &'a mut [Box<dyn Waiting>],
+        transaction: &'a mut Transaction,
+    ) -> BoxFuture<'a, Result<(), StorageError>> {
+        Box::pin(async move {
+            let others = others.iter_mut().filter_map(|other| other.as_any().downcast_mut::<Self>());
+            let mut alike: Vec<&mut Self> = std::iter::once(self).chain(others).collect();
+            let changes: Vec<&C> = alike.iter().map(|queued| &queued.change).collect();
+            let applied = AssertUnwindSafe(C::apply_together(&changes, transaction)).catch_unwind().await;
+            let outputs = applied.unwrap_or(Err(StorageError::Panicked))?;
+            for (queued, output) in alike.iter_mut().zip(outputs) {
+                queued.result = output.map(Ok);
+            }
+            Ok(())
+        })
+    }
+
+    fn begin_again(&mut self) {
+        self.result = None;
+    }
+
+    fn is_done(&self) -> bool {
+        self.result.is_some()
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
     }
 
     fn finish(self: Box<Self>, stored: Result<(), StorageError>) {

@@ -1,7 +1,7 @@
 //! The way in: where the database is, and what can be done with it.
 
 use crate::{
-    change::{Change, Coming},
+    change::Change,
     error::StorageError,
     faults::Faults,
     migrations::Migration,
@@ -63,13 +63,18 @@ impl Database {
 
     /// Makes a change and returns when it is on disk.
     pub async fn write<C: Change>(&self, tenant: &Tenant, change: C) -> Result<C::Output, C::Error> {
-        let result = self.send(tenant, change).await?;
-        result.await.unwrap_or_else(|_| Err(StorageError::Panicked.into()))
+        match &*self.engine {
+            Kind::Sqlite(sqlite) => sqlite.write(tenant.clone(), change).await,
+            Kind::Postgres(server) => server.write(tenant.clone(), change).await,
+        }
     }
 
     /// Hands a change in and returns as soon as it has its place in the queue. A failure is logged.
     pub async fn hand_in<C: Change>(&self, tenant: &Tenant, change: C) -> Result<(), StorageError> {
-        self.send(tenant, change).await.map(drop)
+        match &*self.engine {
+            Kind::Sqlite(sqlite) => sqlite.hand_in(tenant.clone(), change).await,
+            Kind::Postgres(server) => server.hand_in(tenant.clone(), change).await,
+        }
     }
 
     /// The same without waiting for a place in the queue; there is none when too much waits.
@@ -129,13 +134,6 @@ impl Database {
                 tokio::task::spawn_blocking(check).await.unwrap_or(Err(StorageError::Panicked))
             }
             Kind::Postgres(server) => server.check().await,
-        }
-    }
-
-    async fn send<C: Change>(&self, tenant: &Tenant, change: C) -> Result<Coming<C>, StorageError> {
-        match &*self.engine {
-            Kind::Sqlite(sqlite) => sqlite.hand_in(tenant.clone(), change).await,
-            Kind::Postgres(server) => server.hand_in(tenant.clone(), change).await,
         }
     }
 }

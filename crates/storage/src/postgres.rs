@@ -12,7 +12,7 @@ mod schema; // tables, and that they are guarded
 mod statement; // parameters, rows and errors
 
 use crate::{
-    change::{Change, Coming, Ended, Waiting, queued},
+    change::{Change, Ended, Waiting, queued},
     error::StorageError,
     faults::Faults,
     migrations::Migration,
@@ -99,22 +99,26 @@ impl PostgresServer {
         Ok(Self { store, queue, listening })
     }
 
-    pub(crate) async fn hand_in<C: Change>(
-        &self,
-        tenant: Tenant,
-        change: C,
-    ) -> Result<Coming<C>, StorageError> {
+    /// Makes a change and returns when it is stored.
+    pub(crate) async fn write<C: Change>(&self, tenant: Tenant, change: C) -> Result<C::Output, C::Error> {
         let (waiting, result) = queued(tenant, change);
-        self.queue
-            .send(waiting)
-            .await
-            .map_err(|_| StorageError::Unavailable { message: "it was closed".to_owned() })?;
-        Ok(result)
+        self.send(waiting).await?;
+        result.await.unwrap_or_else(|_| Err(StorageError::Panicked.into()))
+    }
+
+    /// Returns when the change has its place in the queue.
+    pub(crate) async fn hand_in<C: Change>(&self, tenant: Tenant, change: C) -> Result<(), StorageError> {
+        self.send(queued(tenant, change).0).await
     }
 
     pub(crate) fn hand_in_now<C: Change>(&self, tenant: Tenant, change: C) -> Result<(), StorageError> {
         let (waiting, _) = queued(tenant, change);
         self.queue.try_send(waiting).map_err(|_| StorageError::too_much())
+    }
+
+    async fn send(&self, change: Box<dyn Waiting>) -> Result<(), StorageError> {
+        let sent = self.queue.send(change).await;
+        sent.map_err(|_| StorageError::Unavailable { message: "it was closed".to_owned() })
     }
 
     pub(crate) async fn read<C: Change>(&self, tenant: Tenant, look: &C) -> Result<C::Output, C::Error> {
@@ -229,7 +233,8 @@ async fn attempt_within(
     batch: &mut [Box<dyn Waiting>],
 ) -> Result<Ended, Lost> {
     let alone = batch.len() == 1;
-    for change in batch {
+    run_together(transaction, batch).await?;
+    for change in batch.iter_mut().filter(|change| !change.is_done()) {
         (transaction.wrote, transaction.broken, transaction.clashed) = (false, false, false);
         let told_before = transaction.notices.len();
         if change.run(transaction).await == Ended::Well {
@@ -249,6 +254,16 @@ async fn attempt_within(
         }
     }
     Ok(Ended::Well)
+}
+
+/// Does what can be done at once, for the first kind of change in the batch. Most batches have only one.
+async fn run_together(transaction: &mut Transaction, batch: &mut [Box<dyn Waiting>]) -> Result<(), Lost> {
+    batch.iter_mut().for_each(|change| change.begin_again());
+    let is_alone = batch.len() == 1;
+    let Some((first, others)) = batch.split_first_mut() else { return Ok(()) };
+    let Err(error) = first.run_together(others, transaction).await else { return Ok(()) };
+    let may_be_tried_again = transaction.clashed || !is_alone;
+    Err(if may_be_tried_again { Lost::Together } else { Lost::Entirely(error) })
 }
 
 /// A connection that cannot even do this is closed, and the server does it by itself.

@@ -1,13 +1,12 @@
-//! The embedded engine: one file, many readers, one thread that writes.
+//! The embedded engine: one file, many readers, one writer at a time.
 //!
-//! The writer takes whatever waits, does it inside one transaction and answers everybody after a single flush to disk, so
-//! that many small changes cost little more than one. Each has a savepoint of its own: one that is refused takes nobody
-//! else with it.
+//! Readers look on their own thread, because what they look for is in memory or a page away.
 
+mod writer; // who writes
 mod checkpoints; // carrying the log over
 
 use crate::{
-    change::{Change, Coming, Ended, Waiting, queued},
+    change::{Change, queued},
     error::StorageError,
     faults::Faults,
     migrations::{self, Migration},
@@ -15,31 +14,26 @@ use crate::{
     transaction::{Connection as AnyConnection, Transaction},
     value::{Parameter, Row, Value},
 };
-use checkpoints::Checkpoints;
 use futures::FutureExt as _;
 use roost_protocol::Tenant;
-use rusqlite::{Connection, ErrorCode, OpenFlags, types::ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, types::ValueRef};
 use std::{
     collections::BTreeMap,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::sync::mpsc;
-
-/// Changes that share one flush: enough to make it cheap, few enough that nobody waits long.
-const BATCH_MAX: usize = 64;
-
-/// Changes that may wait; who comes later waits before the queue.
-const QUEUE_MAX: usize = 1024;
+use writer::Writers;
 
 /// Readers that stay open.
 const READERS_KEPT: usize = 8;
 
 /// How long to wait for another process that writes, such as a command beside a running host.
 const BUSY_WITHIN: Duration = Duration::from_secs(5);
+
+/// Between two attempts where the engine does not wait by itself.
+const BUSY_PAUSE: Duration = Duration::from_millis(2);
 
 /// Prepared statements a connection keeps: more than there are.
 const STATEMENTS_KEPT: usize = 256;
@@ -49,9 +43,7 @@ const LOG_PAGES: &str = "40000";
 
 pub(crate) struct Sqlite {
     path: PathBuf,
-    /// Absent only while the engine is ended.
-    queue: Option<mpsc::Sender<Box<dyn Waiting>>>,
-    writer: Option<JoinHandle<()>>,
+    writers: Writers,
     readers: Mutex<Vec<Connection>>,
     /// Sees whether anybody stored anything. It never writes itself.
     watcher: Mutex<Connection>,
@@ -67,45 +59,35 @@ impl Sqlite {
     ) -> Result<Self, StorageError> {
         make(path)?;
         let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        use_log(&connection)?;
         // Every answer is on disk before it is given.
-        for (pragma, value) in
-            [("journal_mode", "wal"), ("synchronous", "full"), ("wal_autocheckpoint", LOG_PAGES)]
-        {
+        for (pragma, value) in [("synchronous", "full"), ("wal_autocheckpoint", LOG_PAGES)] {
             connection.pragma_update(None, pragma, value).map_err(told)?;
         }
         migrate(&mut connection, known)?;
-        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
-        let checkpoints = Checkpoints::start(path)?;
-        let writer = Writer { connection: Some(connection), checkpoints, faults: faults.clone(), notices };
-        let writer = std::thread::Builder::new()
-            .name("database".to_owned())
-            .spawn(move || writer.work(waiting))
-            .map_err(|error| StorageError::Unavailable { message: error.to_string() })?;
         Ok(Self {
             path: path.to_owned(),
-            queue: Some(queue),
-            writer: Some(writer),
+            writers: Writers::start(path, connection, faults.clone(), notices)?,
             readers: Mutex::default(),
             watcher: Mutex::new(connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?),
             faults,
         })
     }
 
-    /// Hands a change to the writer; waits only for room in the queue.
-    pub(crate) async fn hand_in<C: Change>(
-        &self,
-        tenant: Tenant,
-        change: C,
-    ) -> Result<Coming<C>, StorageError> {
+    /// Makes a change and returns when it is on disk.
+    pub(crate) async fn write<C: Change>(&self, tenant: Tenant, change: C) -> Result<C::Output, C::Error> {
         let (waiting, result) = queued(tenant, change);
-        let queue = self.queue.as_ref().ok_or_else(ended)?;
-        queue.send(waiting).await.map_err(|_| ended())?;
-        Ok(result)
+        self.writers.write(waiting).await?;
+        result.await.unwrap_or_else(|_| Err(StorageError::Panicked.into()))
+    }
+
+    /// Hands a change to the writer; waits only for room in the queue.
+    pub(crate) async fn hand_in<C: Change>(&self, tenant: Tenant, change: C) -> Result<(), StorageError> {
+        self.writers.hand_in(queued(tenant, change).0).await
     }
 
     pub(crate) fn hand_in_now<C: Change>(&self, tenant: Tenant, change: C) -> Result<(), StorageError> {
-        let (waiting, _) = queued(tenant, change);
-        self.queue.as_ref().ok_or_else(ended)?.try_send(waiting).map_err(|_| StorageError::too_much())
+        self.writers.hand_in_now(queued(tenant, change).0)
     }
 
     /// Reads on this thread: what is read is in memory, or a page away.
@@ -152,110 +134,6 @@ impl Sqlite {
     }
 }
 
-impl Drop for Sqlite {
-    /// What was handed in is stored before the engine is gone.
-    fn drop(&mut self) {
-        self.queue = None;
-        if let Some(writer) = self.writer.take() {
-            writer.join().ok();
-        }
-    }
-}
-
-struct Writer {
-    /// Absent only while a transaction has it.
-    connection: Option<Connection>,
-    checkpoints: Checkpoints,
-    faults: Faults,
-    notices: Notices,
-}
-
-/// Why a batch did not work as a whole.
-enum Lost {
-    /// The engine took everything back because of one of them: each is to be tried alone.
-    Together,
-    /// Nobody's change can be stored.
-    Entirely(StorageError),
-}
-
-impl Writer {
-    fn work(mut self, mut waiting: mpsc::Receiver<Box<dyn Waiting>>) {
-        let mut batch = Vec::with_capacity(BATCH_MAX);
-        while waiting.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-            let changes = batch.len();
-            self.store(&mut batch);
-            if let Some(connection) = &self.connection {
-                self.checkpoints.after(changes, connection);
-            }
-        }
-    }
-
-    fn store(&mut self, batch: &mut Vec<Box<dyn Waiting>>) {
-        match self.attempt(batch) {
-            Ok(()) => batch.drain(..).for_each(|change| change.finish(Ok(()))),
-            Err(Lost::Entirely(error)) => {
-                batch.drain(..).for_each(|change| change.finish(Err(error.clone())));
-            }
-            Err(Lost::Together) => {
-                for mut change in batch.drain(..) {
-                    let stored = match self.attempt(std::slice::from_mut(&mut change)) {
-                        Ok(()) => Ok(()),
-                        Err(Lost::Entirely(error)) => Err(error),
-                        Err(Lost::Together) => Err(lost()),
-                    };
-                    change.finish(stored);
-                }
-            }
-        }
-    }
-
-    /// Does all of them inside one transaction.
-    fn attempt(&mut self, batch: &mut [Box<dyn Waiting>]) -> Result<(), Lost> {
-        let Some(first) = batch.first() else { return Ok(()) };
-        let Some(connection) = self.connection.take() else { return Err(Lost::Entirely(lost())) };
-        let mut transaction =
-            Transaction::new(AnyConnection::Sqlite(connection), first.tenant().clone(), self.faults.clone());
-        let done = attempt_within(&mut transaction, batch);
-        let notices = std::mem::take(&mut transaction.notices);
-        if let AnyConnection::Sqlite(connection) = transaction.connection {
-            if done.is_err() && !connection.is_autocommit() {
-                run(&connection, "ROLLBACK").ok();
-            }
-            self.connection = Some(connection);
-        }
-        done?;
-        notices.into_iter().for_each(|notice| self.notices.pass_on(notice));
-        Ok(())
-    }
-}
-
-fn attempt_within(transaction: &mut Transaction, batch: &mut [Box<dyn Waiting>]) -> Result<(), Lost> {
-    let statement = |transaction: &Transaction, sql: &'static str| match &transaction.connection {
-        AnyConnection::Sqlite(connection) => run(connection, sql),
-        AnyConnection::Postgres(_) => Err(lost()),
-    };
-    let is_open = |transaction: &Transaction| matches!(&transaction.connection, AnyConnection::Sqlite(connection) if !connection.is_autocommit());
-    statement(transaction, "BEGIN IMMEDIATE").map_err(Lost::Entirely)?;
-    let several = batch.len() > 1;
-    for change in batch {
-        transaction.tenant = change.tenant().clone();
-        let told_before = transaction.notices.len();
-        statement(transaction, "SAVEPOINT one").map_err(Lost::Entirely)?;
-        let ended = change.run(transaction).now_or_never().unwrap_or(Ended::Badly);
-        if ended == Ended::Badly {
-            transaction.notices.truncate(told_before);
-            // A full disk makes the engine take back the whole transaction by itself.
-            if !is_open(transaction) {
-                return if several { Err(Lost::Together) } else { Ok(()) };
-            }
-            statement(transaction, "ROLLBACK TO one").map_err(Lost::Entirely)?;
-        }
-        statement(transaction, "RELEASE one").map_err(Lost::Entirely)?;
-    }
-    transaction.faults.step().map_err(Lost::Entirely)?;
-    statement(transaction, "COMMIT").map_err(Lost::Entirely)
-}
-
 /// Makes the file where there is none: others have no business in it. The engine gives its other files the same rights.
 fn make(path: &Path) -> Result<(), StorageError> {
     let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -272,7 +150,21 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StorageError> {
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(told)?;
     connection.busy_timeout(BUSY_WITHIN).map_err(told)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // Otherwise a kept statement is planned anew for every value that it is given.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(told)?;
     Ok(connection)
+}
+
+/// Writes go to a log from here on. Of several that open a new file at the same moment one makes the change, and the
+/// engine does not let the others wait for it.
+fn use_log(connection: &Connection) -> Result<(), StorageError> {
+    let until = Instant::now() + BUSY_WITHIN;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "wal").map_err(told) {
+            Err(StorageError::Unavailable { .. }) if Instant::now() < until => std::thread::sleep(BUSY_PAUSE),
+            done => return done,
+        }
+    }
 }
 
 fn migrate(connection: &mut Connection, known: &[Migration]) -> Result<(), StorageError> {
@@ -345,7 +237,7 @@ fn bind(
             Some(Parameter::Int(value)) => statement.raw_bind_parameter(index, value),
             Some(Parameter::Text(value)) => statement.raw_bind_parameter(index, value),
             Some(Parameter::Bytes(value)) => statement.raw_bind_parameter(index, value),
-            None => {
+            Some(Parameter::Texts(_) | Parameter::ManyBytes(_)) | None => {
                 let message = format!("parameter {index} of a statement has no value");
                 return Err(StorageError::Statement { message });
             }
@@ -388,10 +280,6 @@ fn told(error: rusqlite::Error) -> StorageError {
         ) => StorageError::Unavailable { message },
         _ => StorageError::Statement { message },
     }
-}
-
-fn ended() -> StorageError {
-    StorageError::Unavailable { message: "it was closed".to_owned() }
 }
 
 fn lost() -> StorageError {

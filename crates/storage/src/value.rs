@@ -11,6 +11,10 @@ pub enum Parameter<'a> {
     Text(Option<&'a str>),
     /// Any bytes.
     Bytes(Option<&'a [u8]>),
+    /// A list of texts, which only PostgreSQL knows.
+    Texts(&'a [Option<&'a str>]),
+    /// A list of bytes, which only PostgreSQL knows.
+    ManyBytes(&'a [&'a [u8]]),
 }
 
 impl From<i64> for Parameter<'_> {

@@ -158,6 +158,18 @@ impl Condition {
         Self { if_match: None, if_none_match: Some(IfNoneMatch::any()) }
     }
 
+    /// The one version that may be written over, or nothing where any may; `None` for every other condition.
+    pub(crate) fn simply(&self) -> Option<Option<Etag>> {
+        match (&self.if_match, &self.if_none_match) {
+            (None, None) => Some(None),
+            (Some(IfMatch(TagList::Tags(tags))), None) => match tags.as_slice() {
+                [Tag { weak: false, opaque }] => Etag::parse(&format!("\"{opaque}\"")).ok().map(Some),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// True where the write may happen; `current` is the tag of the live file, if there is one.
     #[must_use]
     pub fn holds(&self, current: Option<&Etag>) -> bool {

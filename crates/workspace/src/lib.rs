@@ -20,6 +20,7 @@ mod events; // what happened
 mod write; // one write
 mod rules; // what agents may do
 mod proposals; // what agents would like to do
+mod together; // many plain writes in one statement
 mod put; // writes of one request
 mod read; // looking at files
 mod snapshot; // files as they were

@@ -1,12 +1,13 @@
 //! Writing and removing one file, or several at once.
 
 use crate::{
-    Condition, FileInfo, FilePath, Limits, Once, Owner, Role, WorkspaceError, Writer, answers,
+    Condition, Etag, FileInfo, FilePath, Limits, Once, Owner, Role, WorkspaceError, Writer, answers,
     answers::Answered,
     clock,
     proposals::propose,
     rules::{PrefixRule, Rule, rule_for, rules},
-    write::{Becomes, Order, look, write},
+    together::put_together,
+    write::{Becomes, Order, length, look, write},
 };
 use roost_storage::{Change, StorageError, Transaction};
 use serde::{Deserialize, Serialize};
@@ -118,9 +119,27 @@ impl Change for Put {
         }
         Ok(Answered::new(done))
     }
+
+    async fn apply_together<'a>(
+        changes: &'a [&'a Self],
+        transaction: &'a mut Transaction,
+    ) -> Result<Vec<Option<Self::Output>>, StorageError> {
+        let made = put_together(transaction, changes).await?;
+        Ok(made.into_iter().map(|made| made.map(|info| Answered::new(vec![Done::Made(info)]))).collect())
+    }
 }
 
 impl Put {
+    /// What it writes, where nothing about it has to be looked up or decided but whether the version is still the same.
+    pub(crate) fn simply(&self) -> Option<(&Write, &Content, Option<Etag>)> {
+        let ([write], None, Role::Person) = (self.writes.as_slice(), &self.once, self.writer.role) else {
+            return None;
+        };
+        let content = write.content.as_ref()?;
+        let is_small = length(&content.bytes) <= self.limits.file_bytes_max;
+        write.condition.simply().filter(|_| is_small).map(|seen| (write, content, seen))
+    }
+
     async fn make_one(
         &self,
         transaction: &mut Transaction,

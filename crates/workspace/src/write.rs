@@ -194,11 +194,9 @@ struct Record<'a> {
 
 const FILE: &str = "INSERT INTO files
     (tenant, workspace, path, version, sequence, etag, removed, bytes, content_type, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    ON CONFLICT (workspace, path) DO UPDATE SET version = excluded.version, sequence = excluded.sequence,
-    etag = excluded.etag, removed = excluded.removed, bytes = excluded.bytes,
-    content_type = excluded.content_type, updated_at = excluded.updated_at
-    RETURNING id";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
+const FILE_AGAIN: &str = "UPDATE files SET version = $4, sequence = $5, etag = $6, removed = $7, bytes = $8,
+    content_type = $9, updated_at = $10 WHERE id = $11";
 const VERSION: &str = "INSERT INTO versions
     (tenant, file, version, sequence, etag, removed, bytes, content_type, updated_at, sha256,
     principal, run, node, reason, content)
@@ -208,10 +206,15 @@ const EVENT: &str = "INSERT INTO events (tenant, workspace, sequence, path, vers
 const WORKSPACE: &str = "UPDATE workspaces SET sequence = $1, files = $2, bytes = $3 WHERE id = $4";
 const OLD_EVENT: &str = "DELETE FROM events WHERE workspace = $1 AND sequence = $2";
 
-/// A version that nobody's moment needs: it was the newest one from its own write until the next.
-const OLD_VERSION: &str = "DELETE FROM versions WHERE file = $1 AND version = $2 AND NOT EXISTS (
-    SELECT 1 FROM pins p WHERE p.workspace = $3 AND p.sequence >= versions.sequence AND p.sequence <
-    (SELECT n.sequence FROM versions n WHERE n.file = $1 AND n.version > $2 ORDER BY n.version LIMIT 1))";
+/// The new version in the place of the one that falls out of the history: fewer pages change than by removing and adding.
+/// Not where somebody's moment needs it, which was the newest one from its own write until the next.
+const VERSION_AGAIN: &str =
+    "UPDATE versions SET version = $3, sequence = $4, etag = $5, removed = $6, bytes = $7,
+    content_type = $8, updated_at = $9, sha256 = $10, principal = $11, run = $12, node = $13, reason = $14,
+    content = $15 WHERE file = $2 AND version = $16 AND NOT EXISTS (
+    SELECT 1 FROM pins p WHERE p.workspace = $17 AND p.sequence >= versions.sequence AND p.sequence <
+    coalesce((SELECT n.sequence FROM versions n WHERE n.file = $2 AND n.version > $16
+    ORDER BY n.version LIMIT 1), $4))";
 
 /// The same in one statement, because every statement is a way to the server and back.
 const ALL_POSTGRES: &str = "WITH
@@ -259,9 +262,18 @@ impl Record<'_> {
             info.bytes.into(),
             Parameter::from(&info.content_type),
             info.updated_at.into(),
+            self.purged.map_or(0, |(id, _)| id).into(),
         ];
-        let file = transaction.returning(FILE, &file).await?;
-        let file = file.first().map_or(Ok(0), |row| row.int(0))?;
+        let file = match self.purged {
+            Some((id, _)) => {
+                transaction.execute(FILE_AGAIN, &file).await?;
+                id
+            }
+            None => {
+                let made = transaction.returning(FILE, &file).await?;
+                made.first().map_or(Ok(0), |row| row.int(0))?
+            }
+        };
         let version = [
             tenant.into(),
             file.into(),
@@ -278,8 +290,13 @@ impl Record<'_> {
             author.node.as_deref().into(),
             author.reason.as_deref().into(),
             self.content.into(),
+            self.purged.map_or(0, |(_, old)| old).into(),
+            self.workspace.into(),
         ];
-        transaction.execute(VERSION, &version).await?;
+        let has_old = self.purged.is_some_and(|(_, old)| old > 0);
+        if !has_old || transaction.execute(VERSION_AGAIN, &version).await? == 0 {
+            transaction.execute(VERSION, &version).await?;
+        }
         let event = [
             tenant.into(),
             self.workspace.into(),
@@ -292,10 +309,6 @@ impl Record<'_> {
         transaction.execute(EVENT, &event).await?;
         let counts = [self.sequence, self.files, self.bytes, self.workspace].map(Parameter::from);
         transaction.execute(WORKSPACE, &counts).await?;
-        if let Some((file, version)) = self.purged.filter(|(_, version)| *version > 0) {
-            let old = [file, version, self.workspace].map(Parameter::from);
-            transaction.execute(OLD_VERSION, &old).await?;
-        }
         if self.sequence > EVENTS_KEPT {
             let old = [self.workspace, self.sequence - EVENTS_KEPT].map(Parameter::from);
             transaction.execute(OLD_EVENT, &old).await?;

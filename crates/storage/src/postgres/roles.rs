@@ -27,6 +27,12 @@ const RIGHTS: &str = "
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA roost TO roost_tenant;
     REVOKE INSERT, UPDATE, DELETE ON shared_migrations FROM roost_tenant";
 
+/// Whether there is the role, and who is connected may be it.
+pub(super) async fn exist(connection: &mut PgConnection) -> Result<bool, StorageError> {
+    let found = "SELECT 1 FROM pg_roles WHERE rolname = 'roost_tenant' AND pg_has_role(oid, 'MEMBER')";
+    Ok(connection.fetch_optional(found).await.map_err(told)?.is_some())
+}
+
 /// Makes the role where there is none.
 pub(super) async fn make(connection: &mut PgConnection) -> Result<(), StorageError> {
     for sql in [MAKE, MEMBER] {

@@ -22,7 +22,10 @@ pub(super) async fn prepare(options: &PgConnectOptions, known: &[Migration]) -> 
     let mut connection = connect(options).await?;
     let mut transaction = connection.begin().await.map_err(told)?;
     transaction.execute(LOCK).await.map_err(told)?;
-    if !migrations::missing(known, &applied(&mut transaction).await?)?.is_empty() {
+    // A database that was carried to another server has its tables and not the role.
+    let is_complete = migrations::missing(known, &applied(&mut transaction).await?)?.is_empty()
+        && roles::exist(&mut transaction).await?;
+    if !is_complete {
         apply(&mut transaction, known).await?;
     }
     let unguarded = unguarded(&mut transaction).await?;

@@ -34,6 +34,8 @@ fn bound<'q>(sql: &'static str, parameters: &[Parameter<'q>]) -> Query<'q, Postg
         Parameter::Int(value) => query.bind(value),
         Parameter::Text(value) => query.bind(value),
         Parameter::Bytes(value) => query.bind(value),
+        Parameter::Texts(values) => query.bind(values),
+        Parameter::ManyBytes(values) => query.bind(values),
     })
 }
 

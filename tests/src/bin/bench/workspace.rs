@@ -3,7 +3,7 @@
 //! Writes are given as a ratio to what the disk itself does in the same run: 4 KiB written and flushed, one after the
 //! other. Clients, host and PostgreSQL share the machine.
 
-use crate::{Table, chat::Host, microseconds, milliseconds, percentile};
+use crate::{Table, chat::Host, microseconds, milliseconds, percentile, program};
 use anyhow::{Context as _, Result};
 use roost_protocol::Tenant;
 use roost_storage::{Change, Database, Faults, Location, Parameter, StorageError, Transaction};
@@ -19,6 +19,8 @@ use std::{
 };
 
 const CLIENTS: usize = 16;
+/// Clients that are spread over nodes: more than one node has connections for.
+const SPREAD_CLIENTS: usize = 48;
 const PATHS: usize = 12;
 const FOR: Duration = Duration::from_secs(3);
 const CONTENT: usize = 4096;
@@ -34,10 +36,11 @@ pub(crate) async fn files(table: &mut Table) -> Result<()> {
     let host = Host::start(home.path(), &[], 0).await?;
     let token = token(home.path())?;
     // Files that grow cost more than files that are written over, and a store does not stay new for long.
-    puts(host.port, &token, CLIENTS).await?;
-    let (rate, _) = puts(host.port, &token, 1).await?;
+    let clients = vec![(host.port, token.clone()); CLIENTS];
+    puts(&clients).await?;
+    let (rate, _) = puts(&clients[..1]).await?;
     table.at_least("PUT, 1 client, SQLite, to the disk's rate", "x", rate / disk, 0.3);
-    let (rate, p99) = puts(host.port, &token, CLIENTS).await?;
+    let (rate, p99) = puts(&clients).await?;
     table.at_least("PUT, 16 clients, SQLite, to the disk's rate", "x", rate / disk, 1.0);
     table.at_most("PUT, 16 clients, SQLite, p99", "ms", milliseconds(p99), 10.0);
     let rate = gets(host.port, &token).await?;
@@ -98,11 +101,53 @@ async fn on_postgres(table: &mut Table, disk: f64) -> Result<()> {
     let home = home("")?;
     let host = Host::start(home.path(), &[("ROOST_DATABASE_URL", &url)], 0).await?;
     let token = token(home.path())?;
-    puts(host.port, &token, CLIENTS).await?;
-    let (rate, p99) = puts(host.port, &token, CLIENTS).await?;
+    let clients = vec![(host.port, token); CLIENTS];
+    puts(&clients).await?;
+    let (rate, p99) = puts(&clients).await?;
     table.at_least("PUT, 16 clients, PostgreSQL, to the disk's rate", "x", rate / disk, 0.4);
     table.at_most("PUT, 16 clients, PostgreSQL, p99", "ms", milliseconds(p99), 50.0);
+    on_three_nodes(table, &url, &host, home.path()).await
+}
+
+/// Clients with a workspace each, on one node and spread over three.
+async fn on_three_nodes(table: &mut Table, url: &str, first: &Host, first_home: &Path) -> Result<()> {
+    let homes = [home("")?, home("")?];
+    let mut ports = vec![first.port];
+    let mut nodes = Vec::new();
+    for home in &homes {
+        let node = Host::start(home.path(), &[("ROOST_DATABASE_URL", url)], 0).await?;
+        ports.push(node.port);
+        nodes.push(node);
+    }
+    let tokens: Vec<String> = (0..SPREAD_CLIENTS)
+        .map(|client| token_of(first_home, url, &format!("bench{client}")))
+        .collect::<Result<_>>()?;
+    let spread = |nodes: usize| -> Vec<(u16, String)> {
+        tokens.iter().enumerate().map(|(index, token)| (ports[index % nodes], token.clone())).collect()
+    };
+    puts(&spread(3)).await?;
+    // In turn, because the disk is not the same from one second to the next.
+    let (mut alone, mut together) = (0.0, 0.0);
+    for _ in 0..3 {
+        alone += puts(&spread(1)).await?.0;
+        together += puts(&spread(3)).await?.0;
+    }
+    table.at_least("PUT, 48 workspaces, PostgreSQL, 1 node", "/s", alone / 3.0, 1.0);
+    table.at_least("the same on 3 nodes, to 1 node", "x", together / alone, 1.0);
     Ok(())
+}
+
+/// A token for a workspace of its own, as a header.
+fn token_of(home: &Path, url: &str, workspace: &str) -> Result<String> {
+    let scopes = ["--scope", "workspace:read", "--scope", "workspace:write"];
+    let made = program(home)?
+        .args(["keys", "token", "create", "--tenant", "local", "--workspace", workspace])
+        .args(scopes)
+        .arg("--json")
+        .env("ROOST_DATABASE_URL", url)
+        .output()?;
+    let made: Value = serde_json::from_slice(&made.stdout)?;
+    Ok(format!("Authorization: Bearer {}", made["token"].as_str().context("no token")?))
 }
 
 /// A workspace with a million versions beside one with a few.
@@ -142,11 +187,10 @@ async fn many_versions(table: &mut Table) -> Result<()> {
 }
 
 /// Writes of so many clients, each with the etag of its last one: how many a second, and the slowest of a hundred.
-async fn puts(port: u16, token: &str, clients: usize) -> Result<(f64, Duration)> {
+async fn puts(clients: &[(u16, String)]) -> Result<(f64, Duration)> {
     let started = Instant::now();
-    let tasks: Vec<_> = (0..clients)
-        .map(|client| {
-            let token = token.to_owned();
+    let tasks: Vec<_> = (clients.iter().cloned().enumerate())
+        .map(|(client, (port, token))| {
             tokio::spawn(async move {
                 let mut connection = KeepAlive::connect(port).await?;
                 let mut etags = vec![None::<String>; PATHS];

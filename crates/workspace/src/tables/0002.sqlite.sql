@@ -1,0 +1,1 @@
+-- Nothing: this step is for a server that is a way off.
