@@ -17,11 +17,18 @@ mod validate; // everything that can be refused without running
 mod contract; // the registry's contract tests that run nothing
 mod atomic_file; // old content or new, never half
 mod descriptions; // what files said about themselves
+mod container; // archives and folders, checked before anything is taken out
+mod bundle; // rapplications: the gate and what it lets through
 
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},
     asks::{asks, python_asks},
     atomic_file::replace as replace_file,
+    bundle::{
+        Arrival, Bundle, BundleError, BundleId, BundleReport, BundleSource, Code, CodeOrigin, NewApp,
+        Publisher, Rules, Submission, Version, look_at, new_app, read_at_most, validate_bundle,
+    },
+    container::{ContainerLimits, Files, Refusal, Refused, read_tar, read_zip},
     contract::{
         ContractCheck, has_docstring, has_manifest, manifest_fields, name_format, no_hardcoded_secrets,
     },

@@ -11,6 +11,9 @@ mod statements; // walking the tree
 mod imports; // what is imported, and how much depends on it
 mod classes; // classes that may be agents, and their names
 mod literal; // the manifest as data
+mod outline; // the top level alone, as the rules of bundles look at it
+
+pub(crate) use outline::{Field, Outline, OutlineClass};
 
 use crate::asks;
 use lines::Lines;

@@ -1,14 +1,18 @@
 //! The command line as clap reads it.
 
+mod bundles; // what the verbs for agent files and bundles take
 mod runs; // what `roost runs` takes
 mod workspace; // what `roost workspace` takes
 
+pub(crate) use bundles::{
+    New, NewArguments, NewLanguage, PackArguments, RuleSet, TestArguments, ValidateArguments,
+};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use workspace::{
     OnConflict, ProposalsVerb, RuleWord, RulesVerb, WorkspaceArguments, WorkspaceVerb,
 };
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 use std::path::PathBuf;
 
 /// A host for agent apps: drop in a file, and it is a tool, an endpoint and a command.
@@ -90,10 +94,12 @@ pub(crate) enum Command {
     Login(LoginArguments),
     /// Make something new from a template
     New(NewArguments),
-    /// Run the contract tests of an agent file
-    Test(FileArguments),
-    /// Check an agent file without running it
-    Validate(FileArguments),
+    /// Run the contract tests of an agent file or of a bundle's agent
+    Test(TestArguments),
+    /// Check an agent file or a bundle without running it
+    Validate(ValidateArguments),
+    /// Make the zip of a bundle that a store takes
+    Pack(PackArguments),
     /// Show what an app asks for and what it may do
     Rights(RightsArguments),
     /// Give rights to an app
@@ -248,58 +254,6 @@ pub(crate) struct LoginArguments {
     /// With --json: wait until the login is done
     #[arg(long)]
     pub(crate) wait: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct NewArguments {
-    #[command(subcommand)]
-    pub(crate) what: New,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum New {
-    /// A new agent file that works as it is
-    Agent {
-        /// Its name: letters, digits, _ and -
-        name: String,
-        /// The language of the file
-        #[arg(long, value_enum, default_value = "python")]
-        language: NewLanguage,
-        /// What it does, in one sentence
-        #[arg(long, default_value = "Says hello and repeats what it was asked.")]
-        description: String,
-        /// Where to put the file (default: the home's agents folder)
-        #[arg(long, value_name = "FOLDER")]
-        folder: Option<PathBuf>,
-    },
-    /// Another host as an agent: what it is asked is answered by that host's chat
-    Peer {
-        /// Its name: letters, digits, _ and -
-        name: String,
-        /// Its address, for example http://10.0.0.7:7071
-        url: String,
-        /// What it is good for, in one sentence
-        #[arg(
-            long,
-            default_value = "Asks another host. Use it when that host knows or can do what is wanted."
-        )]
-        description: String,
-        /// Where to put the file (default: the home's agents folder)
-        #[arg(long, value_name = "FOLDER")]
-        folder: Option<PathBuf>,
-    },
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum NewLanguage {
-    Python,
-    Typescript,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct FileArguments {
-    /// The agent file
-    pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ mod keys;
 mod login;
 mod models;
 mod new;
+mod pack;
 mod repos;
 mod rights;
 mod run;
@@ -52,8 +53,9 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Models(models) => models::models(config, models, output).await,
         Command::Login(login) => login::login(config, &login, output).await,
         Command::New(new) => new::new(&config, new, output),
-        Command::Test(file) => test::test(config, &file, output).await,
-        Command::Validate(file) => validate::validate(config, &file, output).await,
+        Command::Test(test) => test::test(config, &test, output).await,
+        Command::Validate(validate) => validate::validate(config, &validate, output).await,
+        Command::Pack(pack) => pack::pack(&pack, output),
         Command::Rights(rights) => rights::rights(config, &rights, output).await,
         Command::Grant(grant) => grants::grant(config, &grant, output).await,
         Command::Revoke(revoke) => grants::revoke(config, &revoke, output).await,

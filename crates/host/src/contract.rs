@@ -1,4 +1,5 @@
-//! The registry's ten contract tests: five read the file, five run it in a worker.
+//! The registry's ten contract tests: five read the file, five run it in a worker. A bundle's agent is tested alone,
+//! under the name it will have.
 
 use crate::{
     host::{Host, OpenFile},
@@ -6,12 +7,12 @@ use crate::{
     program::grammar,
 };
 use roost_apps::{
-    AgentFile, ContractCheck, PythonSource, Validation, ValidationError, has_docstring, has_manifest,
-    manifest_fields, name_format, no_hardcoded_secrets,
+    AgentFile, Bundle, ContractCheck, Files, PythonSource, Validation, ValidationError, has_docstring,
+    has_manifest, manifest_fields, name_format, no_hardcoded_secrets,
 };
-use roost_protocol::{AgentName, Failure, Language};
+use roost_protocol::{AgentName, Failure, Language, Reason};
 use serde::Serialize;
-use std::{path::Path, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 /// What the registry allows a file to run on its own.
 const STANDALONE_WITHIN: Duration = Duration::from_secs(15);
@@ -95,6 +96,24 @@ async fn standalone(host: &Host, file: &AgentFile) -> ContractCheck {
         }
         Err(failure) => ContractCheck::new(test, false, failure.message),
     }
+}
+
+/// The contract tests of a bundle's agent, on exactly the bytes that passed the gate.
+pub async fn bundle_tests(host: &Host, bundle: &Bundle) -> Result<ContractResult, Failure> {
+    let Some((path, bytes)) = bundle.agent() else {
+        return Err(Failure::new(
+            Reason::NoAgent,
+            "the bundle has no agent to test: its files are elsewhere",
+        ));
+    };
+    let failed =
+        |error: io::Error| Failure::new(Reason::Internal, format!("write the agent to test: {error}"));
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let agent = Files::from_contents([(name.to_owned(), bytes.to_vec())])
+        .map_err(|_| Failure::new(Reason::Internal, "the agent's name is not one"))?;
+    let folder = tempfile::tempdir().map_err(failed)?;
+    agent.write_beneath(folder.path()).map_err(failed)?;
+    contract_tests(host, &folder.path().join(name)).await
 }
 
 /// Everything that can be refused without running the file.

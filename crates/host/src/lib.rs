@@ -50,7 +50,7 @@ pub use self::{
     arguments::arguments_from_words,
     book::{Book, BookEvent, BookKeeping, keep_book},
     call_log::CallRecord,
-    contract::{ContractResult, contract_tests, validate_file},
+    contract::{ContractResult, bundle_tests, contract_tests, validate_file},
     conversations::{ConversationListing, Conversations, SessionId},
     converse::{CHAT_DEPTH_MAX, ChatAnswer, ChatFailure, ChatRequest},
     doctor::{Finding, FindingState, examine},

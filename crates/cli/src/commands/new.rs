@@ -1,10 +1,11 @@
-//! `roost new`: a file that works as it is.
+//! `roost new`: a file, or an app, that works as it is.
 
 use crate::{
     args::{New, NewArguments, NewLanguage},
     config::Config,
     output::Output,
 };
+use roost_apps::{BundleId, NewApp, Publisher, new_app};
 use roost_host::{NewAgent, PeerAddress, create_home, new_agent, new_peer};
 use roost_protocol::{AgentName, Failure, Language, Reason};
 use serde_json::json;
@@ -25,6 +26,18 @@ pub(crate) fn new(config: &Config, arguments: NewArguments, output: &Output) -> 
             let next = format!("Try it: roost run {} query=hello", path.display());
             made(&agent.name, &path, &next, output);
         }
+        New::App { id, publisher, name, summary, folder } => {
+            let app = asked_app(&id, &publisher, name, summary)?;
+            let path = folder.unwrap_or_default().join(app.id.as_str());
+            write_app(&app, &path)?;
+            if output.json {
+                output.document(&json!({ "app": app.id.as_str(), "folder": path }));
+            } else {
+                output.line(&path.display().to_string());
+                let shown = path.display();
+                output.note(&format!("Try it: roost validate {shown}, then roost test {shown}"));
+            }
+        }
         New::Peer { name, url, description, folder } => {
             let address = PeerAddress::parse(&url)?;
             let agent = NewAgent { name: parsed(&name)?, language: Language::Python, description };
@@ -35,6 +48,36 @@ pub(crate) fn new(config: &Config, arguments: NewArguments, output: &Output) -> 
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the command line says of a new app, checked.
+fn asked_app(id: &str, publisher: &str, name: Option<String>, summary: String) -> Result<NewApp, Failure> {
+    let invalid = |message: String| Failure::new(Reason::InvalidName, message);
+    let parsed = BundleId::parse(id).ok_or_else(|| {
+        invalid(format!("`{id}` is no id: use up to 64 lower-case letters, digits and `_`, a letter first"))
+    })?;
+    let account = if publisher.starts_with('@') { publisher.to_owned() } else { format!("@{publisher}") };
+    let publisher = Publisher::parse(&account)
+        .ok_or_else(|| invalid(format!("`{account}` is no publisher, such as @me")))?;
+    let name = name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| id.replace('_', " "));
+    let summary = if summary.trim().is_empty() { name.clone() } else { summary };
+    Ok(NewApp { id: parsed, publisher, name, summary })
+}
+
+/// Writes the app's folder, which must not be there yet.
+fn write_app(app: &NewApp, path: &Path) -> Result<(), Failure> {
+    if path.exists() {
+        return Err(Failure::new(Reason::AlreadyExists, format!("{} exists", path.display())));
+    }
+    let unwritable =
+        |why: String| Failure::new(Reason::Unreadable, format!("write {}: {why}", path.display()));
+    let files = new_app(app).map_err(|refused| {
+        unwritable(refused.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    })?;
+    if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+        std::fs::create_dir_all(above).map_err(|error| unwritable(error.to_string()))?;
+    }
+    files.write_beneath(path).map_err(|error| unwritable(error.to_string()))
 }
 
 fn parsed(name: &str) -> Result<AgentName, Failure> {

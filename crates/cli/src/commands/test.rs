@@ -1,24 +1,43 @@
-//! `roost test FILE`: the contract tests.
+//! `roost test PATH`: the contract tests of an agent file, or of the agent of a bundle that passes the gate.
 
-use super::open;
+use super::{open, validate::show};
 use crate::{
-    args::FileArguments,
+    args::TestArguments,
     config::Config,
     output::{NOT_OK, Output},
 };
-use roost_host::contract_tests;
+use roost_apps::{Arrival, Bundle, BundleReport, Submission, look_at};
+use roost_host::{ContractResult, bundle_tests, contract_tests};
 use roost_protocol::Failure;
 use std::process::ExitCode;
 
 pub(crate) async fn test(
     config: Config,
-    arguments: &FileArguments,
+    arguments: &TestArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    let bundle = match look_at(&arguments.path)? {
+        Arrival::File => {
+            let host = open(config).await?;
+            return Ok(told(&contract_tests(&host, &arguments.path).await?, output));
+        }
+        Arrival::Folder => Bundle::from_folder(&arguments.path, &Submission::default()),
+        Arrival::Zip(bytes) => Bundle::from_zip(&bytes, &Submission::default()),
+    };
+    let bundle = match bundle {
+        Ok(bundle) => bundle,
+        Err(errors) => {
+            show(&BundleReport::refused(errors), output);
+            return Ok(ExitCode::from(NOT_OK));
+        }
+    };
     let host = open(config).await?;
-    let result = contract_tests(&host, &arguments.file).await?;
+    Ok(told(&bundle_tests(&host, &bundle).await?, output))
+}
+
+fn told(result: &ContractResult, output: &Output) -> ExitCode {
     if output.json {
-        output.document(&result);
+        output.document(result);
     } else {
         for test in &result.tests {
             output.line(&format!(
@@ -31,5 +50,5 @@ pub(crate) async fn test(
         let passed = result.tests.iter().filter(|test| test.passed).count();
         output.line(&format!("{passed} of {} passed", result.tests.len()));
     }
-    Ok(if result.ok { ExitCode::SUCCESS } else { ExitCode::from(NOT_OK) })
+    if result.ok { ExitCode::SUCCESS } else { ExitCode::from(NOT_OK) }
 }

@@ -1,0 +1,119 @@
+//! What came out of an archive or a folder: paths and bytes, checked, in order.
+
+use super::{
+    ContainerLimits, folder,
+    paths::{self, Kind, Together},
+    refusal::{Refusal, Refused},
+    write_beneath, zip_writer,
+};
+use roost_protocol::Digest;
+use std::{collections::BTreeMap, io, path::Path};
+
+/// Files that arrived together. Every path is relative, made of plain names, and meets no other on any file system.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Files {
+    entries: BTreeMap<String, Vec<u8>>,
+}
+
+impl Files {
+    /// Checks paths that were made here rather than read.
+    pub fn from_contents(
+        contents: impl IntoIterator<Item = (String, Vec<u8>)>,
+    ) -> Result<Self, Vec<Refused>> {
+        let mut entries = BTreeMap::new();
+        let mut together = Together::default();
+        for (path, content) in contents {
+            paths::check(&path)
+                .and_then(|()| together.add(&path, Kind::File))
+                .map_err(|refused| vec![refused])?;
+            entries.insert(path, content);
+        }
+        Ok(Self { entries })
+    }
+
+    /// Invariant: every path was checked alone and together.
+    pub(super) fn checked(entries: BTreeMap<String, Vec<u8>>) -> Self {
+        Self { entries }
+    }
+
+    /// Reads a folder under the limits and rules of an archive; links are refused, not followed.
+    pub fn read_folder(folder: &Path, limits: &ContainerLimits) -> Result<Self, Vec<Refused>> {
+        folder::read(folder, limits, &[])
+    }
+
+    /// Reads a folder without what is named `left_out`, at any depth.
+    pub fn read_folder_without(
+        folder: &Path,
+        limits: &ContainerLimits,
+        left_out: &[&str],
+    ) -> Result<Self, Vec<Refused>> {
+        folder::read(folder, limits, left_out)
+    }
+
+    /// The content of a file.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        self.entries.get(path).map(Vec::as_slice)
+    }
+
+    /// Every file, by path.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.entries.iter().map(|(path, content)| (path.as_str(), content.as_slice()))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True when there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// One digest of all paths and contents: equal for equal files, whatever they travelled in.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut text = String::new();
+        for (path, content) in self.iter() {
+            text.push_str(&format!("{} {} {path}\n", Digest::of(content), content.len()));
+        }
+        Digest::of(text.as_bytes())
+    }
+
+    /// The files below one folder, with paths from there; the others are dropped.
+    #[must_use]
+    pub fn below(self, folder: &str) -> Self {
+        let prefix = format!("{folder}/");
+        let strip = |(path, content): (String, Vec<u8>)| {
+            path.strip_prefix(&prefix).map(|rest| (rest.to_owned(), content))
+        };
+        Self { entries: self.entries.into_iter().filter_map(strip).collect() }
+    }
+
+    /// The only folder at the top, where everything is in one.
+    pub fn only_root(&self) -> Result<&str, Refused> {
+        let many = || Refused::new(Refusal::NotAnArchive, "not everything is in one folder");
+        let mut roots = self.entries.keys().map(|path| path.split_once('/').map(|(root, _)| root));
+        let first = roots.next().flatten().ok_or_else(many)?;
+        if roots.all(|root| root == Some(first)) { Ok(first) } else { Err(many()) }
+    }
+
+    /// Writes every file below `folder`, which is made when it is not there. Nothing that is there is replaced or
+    /// followed; when it returns, all of it is on disk, and when it fails, nothing of it is.
+    pub fn write_beneath(&self, folder: &Path) -> io::Result<()> {
+        write_beneath::write(self, folder, &mut |_| Ok(()))
+    }
+
+    /// The files as a zip, each below the folder `root`. The same files always make the same bytes.
+    #[must_use]
+    pub fn to_zip(&self, root: &str) -> Vec<u8> {
+        zip_writer::write(self, root)
+    }
+
+    pub(crate) fn entries(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.entries
+    }
+}

@@ -1,0 +1,1 @@
+//! Archives with every trick.
