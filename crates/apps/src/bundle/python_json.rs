@@ -56,83 +56,78 @@ impl Reader<'_> {
         is_there
     }
 
+    /// Keeps what is open in a list of its own: a deep document must not need a deep stack.
     fn value(&mut self) -> Option<Value> {
+        let mut open: Vec<Open> = Vec::new();
+        loop {
+            let mut done = match self.begin()? {
+                Begun::Whole(value) => value,
+                Begun::Inner(inner) => {
+                    open.push(inner);
+                    self.depth = open.len();
+                    if self.depth > DEPTH_MAX {
+                        return None;
+                    }
+                    continue;
+                }
+            };
+            loop {
+                let Some(outer) = open.last_mut() else { return Some(done) };
+                let end = outer.take(done);
+                self.skip_blanks();
+                if self.take(b',') {
+                    if let Open::Object(_, key) = outer {
+                        *key = self.key()?;
+                    }
+                    break;
+                }
+                if !self.take(end) {
+                    return None;
+                }
+                done = open.pop()?.into_value();
+            }
+        }
+    }
+
+    /// A value without others in it, or the beginning of one with others.
+    fn begin(&mut self) -> Option<Begun> {
         self.skip_blanks();
-        let words = [
-            ("null", Value::Null),
-            ("true", Value::Bool(true)),
-            ("false", Value::Bool(false)),
-            ("NaN", largest(false)),
-            ("Infinity", largest(false)),
-            ("-Infinity", largest(true)),
-        ];
+        let whole = |value| Some(Begun::Whole(value));
         match self.peek()? {
-            b'"' => self.string().map(Value::String),
-            b'{' => self.nested(Self::object),
-            b'[' => self.nested(Self::array),
+            b'"' => whole(Value::String(self.string()?)),
+            b'[' => {
+                self.at += 1;
+                self.skip_blanks();
+                if self.take(b']') {
+                    return whole(Value::Array(Vec::new()));
+                }
+                Some(Begun::Inner(Open::Array(Vec::new())))
+            }
+            b'{' => {
+                self.at += 1;
+                self.skip_blanks();
+                if self.take(b'}') {
+                    return whole(Value::Object(Map::new()));
+                }
+                Some(Begun::Inner(Open::Object(Map::new(), self.key()?)))
+            }
             first => {
                 let rest = &self.text[self.at..];
-                if let Some((word, value)) = words.into_iter().find(|(word, _)| rest.starts_with(word)) {
+                if let Some(word) = WORDS.into_iter().find(|word| rest.starts_with(word)) {
                     self.at += word.len();
-                    return Some(value);
+                    return whole(word_value(word));
                 }
-                if first == b'-' || first.is_ascii_digit() { self.number() } else { None }
+                if first == b'-' || first.is_ascii_digit() { whole(self.number()?) } else { None }
             }
         }
     }
 
-    fn nested(&mut self, inner: fn(&mut Self) -> Option<Value>) -> Option<Value> {
-        self.at += 1;
-        self.depth += 1;
-        // Left as it is on the way out, so that the reason can be told.
-        if self.depth > DEPTH_MAX {
-            return None;
-        }
-        let value = inner(self)?;
-        self.depth -= 1;
-        Some(value)
-    }
-
-    fn object(&mut self) -> Option<Value> {
-        let mut fields = Map::new();
+    /// `"key":`
+    fn key(&mut self) -> Option<String> {
         self.skip_blanks();
-        if self.take(b'}') {
-            return Some(Value::Object(fields));
-        }
-        loop {
-            self.skip_blanks();
-            let key = self.string()?;
-            self.skip_blanks();
-            if !self.take(b':') {
-                return None;
-            }
-            fields.insert(key, self.value()?);
-            self.skip_blanks();
-            if self.take(b'}') {
-                return Some(Value::Object(fields));
-            }
-            if !self.take(b',') {
-                return None;
-            }
-        }
-    }
-
-    fn array(&mut self) -> Option<Value> {
-        let mut items = Vec::new();
+        let key = self.string()?;
         self.skip_blanks();
-        if self.take(b']') {
-            return Some(Value::Array(items));
-        }
-        loop {
-            items.push(self.value()?);
-            self.skip_blanks();
-            if self.take(b']') {
-                return Some(Value::Array(items));
-            }
-            if !self.take(b',') {
-                return None;
-            }
-        }
+        self.take(b':').then_some(key)
     }
 
     fn string(&mut self) -> Option<String> {
@@ -228,6 +223,52 @@ impl Reader<'_> {
             self.at += 1;
         }
         self.at - start
+    }
+}
+
+const WORDS: [&str; 6] = ["null", "true", "false", "NaN", "Infinity", "-Infinity"];
+
+fn word_value(word: &str) -> Value {
+    match word {
+        "null" => Value::Null,
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => largest(word.starts_with('-')),
+    }
+}
+
+/// A list or object whose end was not seen yet.
+enum Open {
+    Array(Vec<Value>),
+    /// With the key whose value comes next.
+    Object(Map<String, Value>, String),
+}
+
+enum Begun {
+    Whole(Value),
+    Inner(Open),
+}
+
+impl Open {
+    /// Adds a value, and says by which character this one ends.
+    fn take(&mut self, value: Value) -> u8 {
+        match self {
+            Self::Array(items) => {
+                items.push(value);
+                b']'
+            }
+            Self::Object(fields, key) => {
+                fields.insert(std::mem::take(key), value);
+                b'}'
+            }
+        }
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Self::Array(items) => Value::Array(items),
+            Self::Object(fields, _) => Value::Object(fields),
+        }
     }
 }
 

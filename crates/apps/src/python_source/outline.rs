@@ -5,7 +5,10 @@
 
 use super::{lines::Lines, nesting, parser_stopped, refuse_errors};
 use roost_protocol::{Failure, Reason};
-use ruff_python_ast::{Expr, ExprDict, Parameters, Stmt, StmtClassDef};
+use ruff_python_ast::{
+    Expr, ExprDict, InterpolatedElement, InterpolatedStringElement, Parameters, Stmt, StmtClassDef,
+    visitor::{Visitor, walk_interpolated_string_element},
+};
 use ruff_python_parser::{Mode, ParseOptions};
 use ruff_text_size::Ranged as _;
 use std::panic::AssertUnwindSafe;
@@ -80,6 +83,7 @@ fn outline(text: &str, target: PythonVersion) -> Result<Outline, Failure> {
         .ok_or_else(|| Failure::plain(Reason::SyntaxError))?;
     let lines = Lines::of(text);
     refuse_errors(&parsed, text, &lines)?;
+    refuse_newer_formats(&parsed.syntax().body, target, &lines)?;
     let mut outline = Outline::default();
     for statement in &parsed.syntax().body {
         match statement {
@@ -101,6 +105,52 @@ fn outline(text: &str, target: PythonVersion) -> Result<Outline, Failure> {
         }
     }
     Ok(outline)
+}
+
+/// What the parser does not know of Python before 3.12: a format inside a format holds no expression, and `{*x}` is
+/// none.
+fn refuse_newer_formats(
+    body: &[Stmt],
+    target: ruff_python_ast::PythonVersion,
+    lines: &Lines,
+) -> Result<(), Failure> {
+    struct NewerFormats(Option<ruff_text_size::TextSize>);
+
+    impl<'a> Visitor<'a> for NewerFormats {
+        fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
+            let inner = |element: &'a InterpolatedStringElement| match element {
+                InterpolatedStringElement::Interpolation(inner) => Some(inner),
+                InterpolatedStringElement::Literal(_) => None,
+            };
+            let formats = |inner: &'a InterpolatedElement| {
+                inner.format_spec.iter().flat_map(|format| format.elements.iter())
+            };
+            let deep = inner(element)
+                .into_iter()
+                .flat_map(formats)
+                .filter_map(inner)
+                .flat_map(formats)
+                .find_map(inner);
+            let starred = inner(element).filter(|inner| inner.expression.is_starred_expr());
+            if let (None, Some(newer)) = (self.0, deep.or(starred)) {
+                self.0 = Some(newer.start());
+            }
+            walk_interpolated_string_element(self, element);
+        }
+    }
+
+    if target >= ruff_python_ast::PythonVersion::PY312 {
+        return Ok(());
+    }
+    let mut found = NewerFormats(None);
+    found.visit_body(body);
+    match found.0 {
+        None => Ok(()),
+        Some(at) => {
+            let message = "an f-string needs Python 3.12";
+            Err(Failure::new(Reason::SyntaxError, message).at_line(lines.line_of(at)))
+        }
+    }
 }
 
 fn fields(dict: &ExprDict) -> Vec<(String, Field)> {
