@@ -137,11 +137,11 @@ pub fn validate_bundle(source: BundleSource<'_>, submission: &Submission, rules:
     }
 }
 
+/// Hashes and sizes, and the entry of the catalog.
+type Judged = (Map<String, Value>, Map<String, Value>);
+
 /// What the published validator would say. Gives no proof: what it lets through is not safe to install.
-fn as_published(
-    source: BundleSource<'_>,
-    submission: &Submission,
-) -> Result<(Map<String, Value>, Map<String, Value>), Vec<BundleError>> {
+fn as_published(source: BundleSource<'_>, submission: &Submission) -> Result<Judged, Vec<BundleError>> {
     let limits = ContainerLimits::BUNDLE;
     let checked = match source {
         BundleSource::Zip(bytes) => {

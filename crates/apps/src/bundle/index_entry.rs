@@ -34,7 +34,7 @@ pub(super) fn check(
             add(format!("`{key}` is needed: a text with something in it"));
         }
     }
-    if !entry.get("tags").and_then(Value::as_array).is_some_and(|tags| !tags.is_empty()) {
+    if entry.get("tags").and_then(Value::as_array).is_none_or(Vec::is_empty) {
         add("`tags` is needed: a list with something in it".to_owned());
     }
     // A gated entry names what its repository has; the others always have an agent.

@@ -167,10 +167,12 @@ impl Reader<'_> {
             b'u' => {
                 let high = self.unit()?;
                 let after = self.at;
-                if (0xd800..0xdc00).contains(&high) && self.take(b'\\') && self.take(b'u') {
-                    if let Some(low) = self.unit().filter(|low| (0xdc00..0xe000).contains(low)) {
-                        return char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
-                    }
+                if (0xd800..0xdc00).contains(&high)
+                    && self.take(b'\\')
+                    && self.take(b'u')
+                    && let Some(low) = self.unit().filter(|low| (0xdc00..0xe000).contains(low))
+                {
+                    return char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
                 }
                 // What follows half a pair is read on its own.
                 self.at = after;

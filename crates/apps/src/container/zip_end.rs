@@ -111,8 +111,10 @@ fn last_signature(bytes: &[u8]) -> Option<usize> {
     if bytes[exact..].starts_with(END) && bytes.ends_with(&[0, 0]) {
         return Some(exact);
     }
-    let tail = bytes.len().saturating_sub(COMMENT_BYTES_MAX + END_BYTES);
-    (tail..=exact).rev().find(|at| bytes[*at..].starts_with(END))
+    let tail = bytes.len().saturating_sub(COMMENT_BYTES_MAX + 1 + END_BYTES);
+    let last = (tail..bytes.len()).rev().find(|at| bytes[*at..].starts_with(END))?;
+    // One that is cut off is not passed over for an earlier one.
+    (last <= exact).then_some(last)
 }
 
 /// True when another signature's comment also ends with the file: readers would disagree.

@@ -17,6 +17,8 @@ const FLAG_DESCRIPTOR: u16 = 0x0008;
 pub(super) const FLAG_UTF_8: u16 = 0x0800;
 /// Encrypted, strongly encrypted, or with a hidden directory.
 const FLAGS_ENCRYPTED: u16 = 0x2041;
+/// Encrypted, strongly encrypted, or only a change to another file: what Python's library stops at.
+const FLAGS_UNREADABLE: u16 = 0x0061;
 /// Newest version of the format that Python's library reads.
 const VERSION_MAX: u8 = 63;
 
@@ -40,7 +42,11 @@ pub(super) struct ZipEntry<'a> {
 
 impl ZipEntry<'_> {
     pub(super) fn is_encrypted(&self) -> bool {
-        self.flags & FLAGS_ENCRYPTED != 0
+        self.flags & (FLAGS_ENCRYPTED | FLAGS_UNREADABLE) != 0
+    }
+
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.flags & FLAGS_UNREADABLE != 0
     }
 
     pub(super) fn is_folder(&self) -> bool {
@@ -144,7 +150,11 @@ impl Numbers {
         strictness: Strictness,
     ) -> Result<(), Refused> {
         const ONES: u64 = 0xffff_ffff;
-        let lies = || Refused::at(Refusal::HeaderMismatch, name, "its extra fields contradict its header");
+        let refusal = match strictness {
+            Strictness::Strict => Refusal::HeaderMismatch,
+            Strictness::Loose => Refusal::NotAnArchive,
+        };
+        let lies = || Refused::at(refusal, name, "its extra fields contradict its header");
         let mut rest = extra;
         let mut is_enlarged = false;
         while rest.len() >= 4 {
@@ -267,14 +277,18 @@ pub(super) fn check_tiling(spans: &[Span], directory_start: usize) -> Result<(),
     Ok(())
 }
 
-/// Two entries that share bytes.
-pub(super) fn check_overlap(spans: &[Span]) -> Result<(), Refused> {
-    let mut sorted: Vec<(usize, usize)> = spans.iter().map(|span| (span.start, span.end)).collect();
-    sorted.sort_unstable();
-    if sorted.windows(2).any(|pair| pair[1].0 < pair[0].1) { Err(overlap()) } else { Ok(()) }
+/// Where the next entry or the directory begins, for each entry.
+pub(super) fn next_starts(entries: &[ZipEntry<'_>], directory_start: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_key(|index| entries[*index].at);
+    let mut next = vec![directory_start; entries.len()];
+    for pair in order.windows(2) {
+        next[pair[0]] = entries[pair[1]].at;
+    }
+    next
 }
 
-fn overlap() -> Refused {
+pub(super) fn overlap() -> Refused {
     Refused::new(Refusal::Overlap, "two entries share bytes")
 }
 

@@ -5,9 +5,9 @@ use super::{
     inflate,
     refusal::{REFUSALS_MAX, Refusal, Refused},
     zip_end::{self, Strictness},
-    zip_entries::{self, FLAG_UTF_8, Span, ZipEntry},
+    zip_entries::{self, FLAG_UTF_8, ZipEntry},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// No archive that is small enough to be looked at has more.
 const ENTRIES_MAX: usize = 200_000;
@@ -28,27 +28,37 @@ pub(crate) fn read_loose_zip(bytes: &[u8], content_bytes_max: u64) -> Result<Loo
     let names =
         entries.iter().map(|entry| name_of(entry).map_err(one)).collect::<Result<Vec<String>, _>>()?;
     check_list(&entries, &names, content_bytes_max)?;
-    let spans = entries
-        .iter()
-        .map(|entry| zip_entries::span(bytes, entry, end.directory_start, Strictness::Loose))
-        .collect::<Result<Vec<Span>, Refused>>()
-        .map_err(one)?;
-    zip_entries::check_overlap(&spans).map_err(one)?;
+    let next_starts = zip_entries::next_starts(&entries, end.directory_start);
+    // The library extracts by name, so of two entries with one name only the last is ever opened.
+    let last: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
     let mut disk = Disk::default();
-    for ((entry, span), name) in entries.iter().zip(&spans).zip(&names) {
+    for (at, name) in names.iter().enumerate() {
+        let entry = &entries[at];
         let parts: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
         if name.ends_with('/') {
             disk.add_folder(&parts, entry).map_err(one)?;
-            continue;
+        } else if last.get(name.as_str()) == Some(&at) {
+            let content = open(bytes, entry, next_starts[at], end.directory_start).map_err(one)?;
+            disk.add_file(&parts, content, entry).map_err(one)?;
         }
-        if entry.is_encrypted() {
-            return Err(one(Refused::at(Refusal::Encrypted, entry.name, "it is encrypted")));
-        }
-        let packed = &bytes[span.content_start..span.content_end];
-        let content = inflate::content(packed, entry, Strictness::Loose).map_err(one)?;
-        disk.add_file(&parts, content, entry).map_err(one)?;
     }
     Ok(disk.files)
+}
+
+fn open(
+    bytes: &[u8],
+    entry: &ZipEntry<'_>,
+    next_start: usize,
+    directory_start: usize,
+) -> Result<Vec<u8>, Refused> {
+    let span = zip_entries::span(bytes, entry, directory_start, Strictness::Loose)?;
+    if span.content_end > next_start {
+        return Err(zip_entries::overlap());
+    }
+    if entry.is_unreadable() {
+        return Err(Refused::at(Refusal::Encrypted, entry.name, "it is encrypted"));
+    }
+    inflate::content(&bytes[span.content_start..span.content_end], entry, Strictness::Loose)
 }
 
 fn name_of(entry: &ZipEntry<'_>) -> Result<String, Refused> {

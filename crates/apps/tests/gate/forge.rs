@@ -59,6 +59,9 @@ pub(crate) fn deflated(content: &[u8]) -> Vec<u8> {
     packed
 }
 
+/// Entries, size and start of the directory to the record of large archives.
+pub(crate) type LargeEnd = fn(u64, u64, u64) -> Vec<u8>;
+
 /// What the end of a zip says, and what is around it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Around {
@@ -70,7 +73,7 @@ pub(crate) struct Around {
     /// Offsets count from the start of the file rather than of the archive.
     pub(crate) offsets_count_prefix: bool,
     /// The record for large archives, made from what the end would say.
-    pub(crate) large: Option<fn(u64, u64, u64) -> Vec<u8>>,
+    pub(crate) large: Option<LargeEnd>,
 }
 
 pub(crate) fn zip(entries: &[Entry]) -> Vec<u8> {
