@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests fail by panicking")]
 
 mod bad_files;
+mod bundles;
 mod callers;
 mod chat;
 mod conformance;

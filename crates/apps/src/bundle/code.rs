@@ -108,6 +108,7 @@ codes! {
     PerformSignature = "E_PERFORM_SIGNATURE", Ours, "`perform` cannot be called with keywords.";
     ServiceMissing = "E_SERVICE_MISSING", Published, "The declared service is not a file of the bundle.";
     ServicePath = "E_SERVICE_PATH", Ours, "The service is not at `service/ID_service.py`.";
+    ServiceTooLarge = "E_SERVICE_TOO_LARGE", Ours, "The service has more bytes than are looked into.";
     ServiceSyntax = "E_SERVICE_SYNTAX", Published, "The service is not Python 3.11.";
     ServiceNoName = "E_SERVICE_NO_NAME", Published, "The service assigns no `name` at its top level.";
     ServiceNoHandle = "E_SERVICE_NO_HANDLE", Published, "The service defines no `handle` at its top level.";

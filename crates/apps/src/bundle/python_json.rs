@@ -12,8 +12,14 @@ const DEPTH_MAX: usize = 995;
 /// Longest number that Python turns from text.
 const DIGITS_MAX: usize = 4300;
 
+/// Largest document. A value takes far more room than its text, and a manifest has a few hundred bytes.
+const BYTES_MAX: usize = 1 << 20;
+
 /// Reads a document, or says what is wrong with it.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, String> {
+    if bytes.len() > BYTES_MAX {
+        return Err(format!("it has more than {BYTES_MAX} bytes"));
+    }
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     if text.starts_with('\u{feff}') {
         return Err("it begins with a byte order mark".to_owned());

@@ -33,8 +33,14 @@ const MANIFEST: &str = "__manifest__";
 const INTERNAL_SCHEMA: &str = "rapp-agent/1.0";
 const BASIC_AGENT: &str = "BasicAgent";
 
-/// Everything that is wrong with an agent's text.
+/// Most bytes that are looked into at all. Ten times what an agent may have.
+pub(super) const SOURCE_BYTES_MAX: usize = 2 << 20;
+
+/// Everything that is wrong with an agent's text. One that is far too large is not looked into.
 pub(super) fn check_agent(bytes: &[u8], path: &str, rules: Rules) -> Vec<BundleError> {
+    if bytes.len() > SOURCE_BYTES_MAX {
+        return Vec::new();
+    }
     let text = String::from_utf8_lossy(bytes);
     let mut errors = Vec::new();
     if !text.contains(ALLOWS_PLACEHOLDERS) {
@@ -60,6 +66,10 @@ pub(super) fn check_agent(bytes: &[u8], path: &str, rules: Rules) -> Vec<BundleE
 
 /// Everything that is wrong with an HTTP module's text.
 pub(super) fn check_http_module(bytes: &[u8], path: &str) -> Vec<BundleError> {
+    if bytes.len() > SOURCE_BYTES_MAX {
+        let message = format!("{} bytes, and it must not be more than {SOURCE_BYTES_MAX}", bytes.len());
+        return vec![BundleError::at(Code::ServiceTooLarge, path, message)];
+    }
     let outline = match outline(&String::from_utf8_lossy(bytes), path, Code::ServiceSyntax) {
         Err(error) => return vec![error],
         Ok(outline) => outline,
@@ -78,6 +88,10 @@ pub(super) fn check_http_module(bytes: &[u8], path: &str) -> Vec<BundleError> {
 
 /// Only that the text is Python.
 pub(super) fn check_syntax(bytes: &[u8], path: &str, code: Code) -> Option<BundleError> {
+    if bytes.len() > SOURCE_BYTES_MAX {
+        let message = format!("{} bytes, and it must not be more than {SOURCE_BYTES_MAX}", bytes.len());
+        return Some(BundleError::at(code, path, message));
+    }
     outline(&String::from_utf8_lossy(bytes), path, code).err()
 }
 

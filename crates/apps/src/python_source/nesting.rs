@@ -25,9 +25,13 @@ const DEPTH_ANYWHERE_MAX: usize = 500;
 /// Stack for the trees in between; it is only touched as far as it is used.
 const DEEP_STACK_BYTES: usize = 64 << 20;
 
-/// A bound on the depth of the tree.
+/// Bounds on the tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Depth(usize);
+pub(super) struct Depth {
+    deepest: usize,
+    /// How many tokens there are; no tree has more leaves.
+    pub(super) tokens: usize,
+}
 
 /// What is open at one level of brackets.
 #[derive(Default)]
@@ -46,9 +50,11 @@ pub(super) fn depth_bound(text: &str) -> Result<Depth, Failure> {
     let mut below = 0;
     let mut indents = 0_usize;
     let mut deepest = 0;
+    let mut tokens = 0;
     // One byte can make two tokens (a dedent and what follows); the bound only guards against a lexer that stands still.
     for _ in 0..text.len().saturating_mul(2).saturating_add(1024) {
         let kind = lexer.next_token();
+        tokens += 1;
         let depth = levels.len();
         let Some(level) = levels.last_mut() else { break };
         match kind {
@@ -87,12 +93,12 @@ pub(super) fn depth_bound(text: &str) -> Result<Depth, Failure> {
             return Err(refused("an expression is nested too deeply"));
         }
     }
-    Ok(Depth(deepest))
+    Ok(Depth { deepest, tokens })
 }
 
 /// Runs `work` with stack enough for a tree of this depth.
 pub(super) fn with_room<T: Send>(depth: Depth, work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
-    if depth.0 <= DEPTH_ANYWHERE_MAX {
+    if depth.deepest <= DEPTH_ANYWHERE_MAX {
         return Ok(work());
     }
     std::thread::scope(|scope| {

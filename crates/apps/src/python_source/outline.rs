@@ -15,6 +15,9 @@ use std::panic::AssertUnwindSafe;
 
 use super::PythonVersion;
 
+/// Most tokens that are made a tree of: more than an agent of the largest size can have, so that memory has a bound.
+const TOKENS_MAX: usize = 220_000;
+
 /// The top level of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
@@ -68,6 +71,9 @@ impl Outline {
         }
         let depth =
             std::panic::catch_unwind(|| nesting::depth_bound(text)).map_err(|_| parser_stopped())??;
+        if depth.tokens > TOKENS_MAX {
+            return Err(Failure::new(Reason::SyntaxError, format!("it has more than {TOKENS_MAX} tokens")));
+        }
         nesting::with_room(depth, || {
             std::panic::catch_unwind(AssertUnwindSafe(|| outline(text, target)))
                 .unwrap_or_else(|_| Err(parser_stopped()))

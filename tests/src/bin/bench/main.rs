@@ -4,6 +4,7 @@
 //! otherwise.
 #![expect(clippy::print_stdout, reason = "the table is the answer")]
 
+mod bundles; // what comes from outside, judged
 mod chat; // turns through the whole program
 mod gate; // decisions and what files ask for
 mod sandbox; // what confinement costs
@@ -45,6 +46,9 @@ async fn measure() -> Result<Table> {
     let named: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |section: &str| named.is_empty() || named.iter().any(|name| name == section);
     let mut table = Table::default();
+    if wanted("bundles") {
+        bundles::validation(&mut table)?;
+    }
     if wanted("calls") {
         round_trips(&mut table).await?;
     }
