@@ -88,7 +88,7 @@ fn what_is_wrong_is_said_with_its_code_and_status_one() {
 }
 
 #[test]
-fn a_flat_zip_is_named_by_its_payload_and_other_files_are_no_bundles() {
+fn what_is_no_bundle_is_told_for_what_it_is_taken() {
     let home = TestHome::new();
     let not_a_zip = home.write_outside("broken.zip", "hello");
     assert_eq!(codes(&home.roost(&["validate", &text(&not_a_zip), "--json"]).json()), ["E_BAD_ZIP"]);

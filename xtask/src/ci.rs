@@ -28,6 +28,7 @@ const STEPS: &[Step] = &[
     Step { name: "python", run: python },
     Step { name: "typescript", run: typescript },
     Step { name: "test", run: test },
+    Step { name: "fuzz", run: fuzz },
     Step { name: "local model", run: local_model },
     Step { name: "docs", run: docs },
     Step { name: "deny", run: deny },
@@ -133,6 +134,11 @@ fn test(root: &Path) -> Result<Ended> {
         root,
         &["cargo", "nextest", "run", "--workspace", "--cargo-quiet", "--status-level", "fail"],
     )
+}
+
+/// The bodies of the fuzz targets for what comes from outside, a few seconds each.
+fn fuzz(root: &Path) -> Result<Ended> {
+    check(root, "cargo", &["run", "--quiet", "--package", "roost-tests", "--bin", "fuzz", "--", "5"])
 }
 
 /// The program for local models, on the smallest real model: built, tested alone, and behind the host.

@@ -370,6 +370,3 @@ fn refused(refusals: Vec<Refused>) -> Vec<BundleError> {
     };
     refusals.into_iter().map(error).collect()
 }
-
-#[cfg(test)]
-mod tests;

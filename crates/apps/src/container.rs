@@ -12,6 +12,7 @@ mod folder; // a folder as if it were an archive
 mod write_beneath; // files onto the disk, all or none
 mod zip_end; // where a zip's directory is
 mod zip_entries; // the directory and the header before each entry
+mod rare_methods; // what only the published validator unpacks
 mod inflate; // bytes out, counted
 mod zip_reader; // a zip that keeps every rule
 mod zip_loose; // a zip as Python's library takes it
@@ -50,6 +51,3 @@ pub fn read_zip(bytes: &[u8], limits: &ContainerLimits) -> Result<Files, Vec<Ref
 pub fn read_tar(bytes: &[u8], limits: &ContainerLimits) -> Result<Files, Vec<Refused>> {
     tar_reader::read(bytes, limits)
 }
-
-#[cfg(test)]
-mod tests;

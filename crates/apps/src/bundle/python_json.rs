@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 995;
 const DIGITS_MAX: usize = 4300;
 
 /// Largest document. A value takes far more room than its text, and a manifest has a few hundred bytes.
-const BYTES_MAX: usize = 1 << 20;
+const BYTES_MAX: usize = 256 << 10;
 
 /// Reads a document, or says what is wrong with it.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, String> {

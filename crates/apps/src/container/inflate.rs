@@ -1,6 +1,7 @@
 //! Content out of a zip: stored or deflated, counted as it comes, held against its checksum.
 
 use super::{
+    rare_methods::{self, BZIP2, LZMA},
     refusal::{Refusal, Refused},
     zip_end::Strictness,
     zip_entries::ZipEntry,
@@ -24,6 +25,12 @@ pub(super) fn content(
     let content = match entry.method {
         STORED => stored(packed, size, entry, strictness)?,
         DEFLATED => inflated(packed, size, entry, strictness)?,
+        BZIP2 | LZMA if strictness == Strictness::Loose => {
+            let unpacked = rare_methods::unpacked(entry.method, packed, size);
+            unpacked.ok_or_else(|| {
+                Refused::at(Refusal::NotAnArchive, entry.name, "its content cannot be unpacked")
+            })?
+        }
         _ => return Err(Refused::at(Refusal::Method, entry.name, "it is neither stored nor deflated")),
     };
     if crc32fast::hash(&content) != entry.checksum {

@@ -1,1 +1,0 @@
-//! The gate, by cases.

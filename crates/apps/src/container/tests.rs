@@ -1,1 +1,0 @@
-//! Archives with every trick.
