@@ -1,4 +1,4 @@
-//! Agent files on disk: reading, checking and remembering them.
+//! Agent files on disk and apps in catalogs: reading, fetching, checking and remembering them.
 //!
 //! Starts nothing. What a file says about itself statically is found here; whether it loads and answers is
 //! `runtime`'s business. Every byte that comes in is untrusted: no input makes a function here panic, block or
@@ -19,6 +19,7 @@ mod atomic_file; // old content or new, never half
 mod descriptions; // what files said about themselves
 mod container; // archives and folders, checked before anything is taken out
 mod bundle; // rapplications: the gate and what it lets through
+pub mod catalog; // what can be installed, and fetching it
 
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},

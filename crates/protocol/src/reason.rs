@@ -178,6 +178,46 @@ reasons! {
     SourceUnavailable = "source_unavailable", "The source of agents cannot be read.", "check the address, and that git can reach it";
     /// No such source.
     UnknownSource = "unknown_source", "There is no source of this name.", "see `roost repos`, or GET /repos";
+    /// What a source of apps has is no catalog.
+    CatalogInvalid = "catalog_invalid", "What is at this address is not a catalog.", "check the address in `roost store list`; a catalog is a file index.json of the form rapp-store/1.0";
+    /// No catalog could be read.
+    CatalogUnavailable = "catalog_unavailable", "The catalog cannot be read.", "see `roost store list` for each source, then `roost store refresh`";
+    /// No such source of apps.
+    UnknownCatalog = "unknown_catalog", "There is no catalog source of this name.", "see `roost store list`";
+    /// One entry of a catalog cannot be used.
+    EntryInvalid = "entry_invalid", "The catalog's entry cannot be used.", "ask its publisher to correct the entry";
+    /// No catalog has it.
+    UnknownEntry = "unknown_entry", "No catalog has an app of this name.", "look for it with `roost store search`, or bring the catalogs up to date with `roost store refresh`";
+    /// Several apps have this name.
+    AmbiguousEntry = "ambiguous_entry", "More than one app has this name.", "name the publisher too, as in @publisher/id";
+    /// The catalog does not offer this version.
+    UnknownVersion = "unknown_version", "The catalog does not offer this version.", "see `roost store show` for the versions there are";
+    /// The address is not one that is asked.
+    AddressRefused = "address_refused", "This address is not used.", "use an https address; http is for this machine only";
+    /// No connection.
+    FetchUnreachable = "fetch_unreachable", "The other side cannot be reached.", "check the connection and the address; nothing was kept";
+    /// No answer, or no end of it, in time.
+    FetchSlow = "fetch_slow", "The other side did not finish its answer in time.", "try again; nothing was kept";
+    /// 404 or 410.
+    FetchMissing = "fetch_missing", "The other side has nothing at this address.", "ask the publisher, or bring the catalogs up to date with `roost store refresh`";
+    /// Any other status than success.
+    FetchRefused = "fetch_refused", "The other side answered with an error.", "try again later; nothing was kept";
+    /// Sent on too often, or to where it must not go.
+    FetchRedirected = "fetch_redirected", "The other side sent the request to where it does not go.", "ask the publisher for the right address; nothing was kept";
+    /// More than is taken.
+    FetchTooLarge = "fetch_too_large", "The answer is larger than what may be fetched.", "ask the publisher; nothing was kept";
+    /// The answer broke off.
+    FetchCutOff = "fetch_cut_off", "The answer ended before it was complete.", "try again; nothing was kept";
+    /// Not what was asked for, or not HTTP at all.
+    FetchGarbled = "fetch_garbled", "The answer is not what was asked for.", "look at the address in a browser: it may want a login, or be an error page";
+    /// No commit for a branch.
+    CommitUnknown = "commit_unknown", "The commit to install from could not be found out.", "try again later, or name a commit: nothing is installed from a branch that can move";
+    /// Private, and there is no token.
+    GatedNoToken = "gated_no_token", "The app's files are private, and no token for them was found.", "sign in with `gh auth login`, set GITHUB_TOKEN, or keep a token with `roost secrets set rapp-store/OWNER/REPOSITORY`";
+    /// Private, and the token does not open it.
+    GatedNoAccess = "gated_no_access", "The app's files are private, and the token did not open them.", "ask for access to the repository, or check that the file is still there";
+    /// Said to be private, and everybody can read it.
+    GatedOpen = "gated_open", "The files are said to be private, but everybody can read them.", "make the repository private, or publish the app as a public one";
     /// No such secret.
     UnknownSecret = "unknown_secret", "There is no secret of this name.", "see `roost secrets list`";
     /// An agent was granted a secret that is not there.

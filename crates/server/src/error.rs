@@ -96,12 +96,16 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownFile
         | Reason::UnknownToken
         | Reason::UnknownRun
-        | Reason::UnknownFileRequest => StatusCode::NOT_FOUND,
+        | Reason::UnknownFileRequest
+        | Reason::UnknownCatalog
+        | Reason::UnknownEntry
+        | Reason::UnknownVersion => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest
         | Reason::BadArguments
         | Reason::InvalidFileName
         | Reason::DigestMismatch
+        | Reason::AddressRefused
         | Reason::UnknownModel => StatusCode::BAD_REQUEST,
         Reason::TooDeep => StatusCode::LOOP_DETECTED,
         Reason::ModelLimited
@@ -109,7 +113,18 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::ModelUnreachable
         | Reason::ModelSilent
         | Reason::LocalModelMissing
-        | Reason::LocalModelFailed => StatusCode::BAD_GATEWAY,
+        | Reason::LocalModelFailed
+        | Reason::CatalogUnavailable
+        | Reason::CatalogInvalid
+        | Reason::FetchUnreachable
+        | Reason::FetchSlow
+        | Reason::FetchMissing
+        | Reason::FetchRefused
+        | Reason::FetchRedirected
+        | Reason::FetchTooLarge
+        | Reason::FetchCutOff
+        | Reason::FetchGarbled
+        | Reason::CommitUnknown => StatusCode::BAD_GATEWAY,
         Reason::BodyTooLarge | Reason::WorkspaceFull => StatusCode::PAYLOAD_TOO_LARGE,
         Reason::ForeignOrigin
         | Reason::ForeignHost
@@ -117,6 +132,8 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::RightNotAsked
         | Reason::DeniedByPolicy
         | Reason::OwnerOnly
+        | Reason::GatedNoToken
+        | Reason::GatedNoAccess
         | Reason::WrongPassword => StatusCode::FORBIDDEN,
         Reason::Busy
         | Reason::SandboxUnavailable
@@ -131,6 +148,7 @@ fn status_of(reason: Reason) -> StatusCode {
         Reason::Shadowed
         | Reason::Disabled
         | Reason::AlreadyExists
+        | Reason::AmbiguousEntry
         | Reason::FileChanged
         | Reason::RunCancelled => StatusCode::CONFLICT,
         // What clients of the kernels expect when there is nobody to ask.
