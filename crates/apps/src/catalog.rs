@@ -22,6 +22,8 @@ mod location; // where a file of an entry is
 mod fetched; // an app as it arrived
 mod fetcher; // from an entry to its bytes
 mod repository; // from a repository to its bytes
+#[cfg(test)]
+mod canned_server; // answers that a story wrote down
 
 pub use self::{
     catalogs::{Catalogs, Freshness, LoadedSource, SourceState},

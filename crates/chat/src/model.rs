@@ -46,7 +46,7 @@ pub use self::{
     local::{Endpoint, LocalEndpoint, StartLocal},
     provider::ProviderName,
     secret::Secret,
-    wire::{FIRST_BYTE_WAIT, PIECE_WAIT, ProxySettings},
+    wire::{FIRST_BYTE_WAIT, PIECE_WAIT, ProxySettings, web_client},
 };
 
 use crate::tool_list::ToolList;

@@ -2,12 +2,14 @@
 
 mod bundles; // what the verbs for agent files and bundles take
 mod runs; // what `roost runs` takes
+mod store; // what `roost store` takes
 mod workspace; // what `roost workspace` takes
 
 pub(crate) use bundles::{
     New, NewArguments, NewLanguage, PackArguments, RuleSet, TestArguments, ValidateArguments,
 };
 pub(crate) use runs::{RunsArguments, RunsVerb};
+pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
 pub(crate) use workspace::{
     OnConflict, ProposalsVerb, RuleWord, RulesVerb, WorkspaceArguments, WorkspaceVerb,
 };
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Services,
     /// List, add, remove or sync the sources of agents
     Repos(ReposArguments),
+    /// Find apps: search catalogs, add and remove them
+    Store(StoreArguments),
     /// List, set or remove the secrets of this home
     Secrets(SecretsArguments),
     /// Show what happened, go through it again, or carry it to another host
@@ -350,7 +354,7 @@ pub(crate) enum SecretsVerb {
     List,
     /// Keep a value, read from standard input or asked for at a terminal
     Set {
-        /// Letters, digits and `_`, as agents read it from their environment
+        /// Letters, digits and `_`, as agents read it; or rapp-store/OWNER/REPOSITORY for a token of private apps
         name: String,
     },
     /// Forget a value

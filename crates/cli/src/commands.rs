@@ -19,6 +19,7 @@ mod run;
 mod runs;
 mod secrets;
 mod services;
+mod store;
 mod test;
 mod up;
 mod validate;
@@ -45,6 +46,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Call(call) => call::call(config, &call, output).await,
         Command::Services => services::services(config, output).await,
         Command::Repos(repos) => repos::repos(config, repos, output).await,
+        Command::Store(arguments) => store::store(config, arguments, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
         Command::Workspace(arguments) => workspace::workspace(config, arguments, output).await,

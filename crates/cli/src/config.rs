@@ -1,5 +1,6 @@
 //! Settings: the environment, `.env` and `roost.toml` of the home, read once and passed on as plain values.
 
+mod catalogs; // where apps are found
 mod models; // providers and models
 mod store; // what must survive
 
@@ -62,6 +63,7 @@ struct Settings {
     diagnostics: Diagnostics,
     listeners: Vec<Listener>,
     workspace: store::Workspace,
+    store: catalogs::Store,
     policy: toml::Table,
     agents: BTreeMap<String, OneAgent>,
 }
@@ -163,6 +165,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let modes = modes(&get);
     let models = models::settings(settings.models, get);
     let store = store::settings(&settings.workspace, get("ROOST_DATABASE_URL"))?;
+    let catalogs = catalogs::settings(settings.store, surface.user_home.as_deref(), get);
     let listeners = settings.listeners.iter().map(listener).collect::<Result<_, _>>()?;
     let variables = Variables::new(environment_and_file);
     let host = HostSettings {
@@ -181,6 +184,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         tracker: settings.diagnostics.tracker,
         pinned_agents: settings.chat.pinned,
         store,
+        catalogs,
     };
     Ok(Config { host, port, neighbours, listeners, person })
 }

@@ -4,6 +4,7 @@ use crate::{
     book::Book,
     call_log::{CallIds, CallLog, CallRecord},
     calls::Calls,
+    catalogs::HostCatalogs,
     context::context_text,
     conversations::Conversations,
     converse::{Soul, TURNS_AT_ONCE_MAX},
@@ -75,6 +76,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) folders: Folders,
     pub(crate) tokens: Tokens,
+    pub(crate) catalogs: HostCatalogs,
 }
 
 impl Host {
@@ -114,6 +116,7 @@ impl Host {
         let store = Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone()));
         let inner = Inner {
             folders: Folders::new(&settings.home),
+            catalogs: HostCatalogs::open(&settings)?,
             modes: Modes::new(&settings.modes),
             soul: Soul::new(settings.home.soul().to_owned()),
             settings,

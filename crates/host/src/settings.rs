@@ -134,6 +134,12 @@ impl Home {
         self.root.join("conversations")
     }
 
+    /// The catalogs that apps are found in, and what each was when it was last fetched.
+    #[must_use]
+    pub fn catalogs(&self) -> PathBuf {
+        self.root.join("apps/.catalogs")
+    }
+
     /// Local models.
     #[must_use]
     pub fn models(&self) -> PathBuf {
@@ -174,6 +180,23 @@ pub struct HostSettings {
     pub modes: ModeSettings,
     /// What must survive, and where.
     pub store: StoreSettings,
+    /// Where apps are found.
+    pub catalogs: CatalogSettings,
+}
+
+/// Where apps are found, and what opens private ones.
+#[derive(Debug, Clone, Default)]
+pub struct CatalogSettings {
+    /// Another address for the catalog that everybody begins with: `RAPPSTORE_URL`.
+    pub official: Option<String>,
+    /// Where raw files of repositories are, when not at GitHub.
+    pub raw: Option<String>,
+    /// Where commits are looked up, when not at GitHub.
+    pub commits: Option<String>,
+    /// What the GitHub CLI stored.
+    pub gh_hosts: Option<PathBuf>,
+    /// A netrc file.
+    pub netrc: Option<PathBuf>,
 }
 
 /// Where the host keeps what must survive, and how much of it.

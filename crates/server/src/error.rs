@@ -113,18 +113,8 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::ModelUnreachable
         | Reason::ModelSilent
         | Reason::LocalModelMissing
-        | Reason::LocalModelFailed
-        | Reason::CatalogUnavailable
-        | Reason::CatalogInvalid
-        | Reason::FetchUnreachable
-        | Reason::FetchSlow
-        | Reason::FetchMissing
-        | Reason::FetchRefused
-        | Reason::FetchRedirected
-        | Reason::FetchTooLarge
-        | Reason::FetchCutOff
-        | Reason::FetchGarbled
-        | Reason::CommitUnknown => StatusCode::BAD_GATEWAY,
+        | Reason::LocalModelFailed => StatusCode::BAD_GATEWAY,
+        reason if is_of_a_catalog(reason) => StatusCode::BAD_GATEWAY,
         Reason::BodyTooLarge | Reason::WorkspaceFull => StatusCode::PAYLOAD_TOO_LARGE,
         Reason::ForeignOrigin
         | Reason::ForeignHost
@@ -163,4 +153,22 @@ fn status_of(reason: Reason) -> StatusCode {
         // The rest says that an agent or what it needs does not work: the request was right, its target is not.
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }
+}
+
+/// True for what another computer did wrong while a catalog or an app was fetched from it.
+fn is_of_a_catalog(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::CatalogUnavailable
+            | Reason::CatalogInvalid
+            | Reason::FetchUnreachable
+            | Reason::FetchSlow
+            | Reason::FetchMissing
+            | Reason::FetchRefused
+            | Reason::FetchRedirected
+            | Reason::FetchTooLarge
+            | Reason::FetchCutOff
+            | Reason::FetchGarbled
+            | Reason::CommitUnknown
+    )
 }

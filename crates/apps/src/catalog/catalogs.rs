@@ -23,12 +23,15 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+/// After a failed attempt nobody who only wants to search waits for another one: it would fail again, and slowly.
+const ATTEMPT_AGAIN_AFTER: Duration = Duration::from_secs(300);
+
 /// How new a catalog must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
     /// Whatever was kept; nothing is fetched.
     Kept,
-    /// Fetched within this time.
+    /// Fetched within this time, where that did not fail a moment ago.
     AtMost(Duration),
     /// Fetched now.
     Now,
@@ -130,7 +133,9 @@ impl Catalogs {
             (CatalogAddress::Url(_), Freshness::AtMost(age)) => {
                 let fetched = self.load(source).fetched_at;
                 // A clock that was set back makes everything old.
-                !fetched.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|old| old < age))
+                !self.kept.failed_within(source, ATTEMPT_AGAIN_AFTER)
+                    && !fetched
+                        .is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|old| old < age))
             }
         });
         Ok(sources)

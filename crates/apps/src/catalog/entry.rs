@@ -7,7 +7,7 @@ use super::{
     part::{Part, PartKind, digest_of},
     search::Words,
 };
-use roost_protocol::Digest;
+use roost_protocol::{Digest, Failure, Reason};
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 use std::collections::BTreeMap;
@@ -177,6 +177,16 @@ impl Entry {
     #[must_use]
     pub fn part(&self, kind: PartKind) -> Option<&Part> {
         self.parts.iter().find(|part| part.kind == kind)
+    }
+
+    /// The version that is meant, the current one when none is named.
+    pub fn resolve_version(&self, version: Option<&str>) -> Result<&str, Failure> {
+        let Some(version) = version else { return Ok(&self.version) };
+        self.versions().into_iter().find(|known| *known == version).ok_or_else(|| {
+            let message =
+                format!("{} is there in {}, not in {version}", self.full_name(), self.versions().join(", "));
+            Failure::new(Reason::UnknownVersion, message)
+        })
     }
 
     /// Every version that can be asked for, the current one first.

@@ -4,7 +4,7 @@
 //! with a token that goes to that repository only and is dropped at the end of the fetch.
 
 use super::{
-    entry::{Access, Entry, FederationSource, is_commit},
+    entry::{Access, AvailableVersion, Entry, FederationSource, is_commit},
     fetched::{FetchOrigin, FetchedApp, FetchedFile, LeftOut},
     file_name::FileName,
     gated::{self, Opened},
@@ -30,7 +30,7 @@ pub struct Fetcher {
 struct Plan<'a> {
     offer: &'a Offer,
     /// An older version, if one was asked for.
-    older: Option<&'a super::entry::AvailableVersion>,
+    older: Option<&'a AvailableVersion>,
     /// The commit that federated files come from.
     commit: Option<String>,
     opened: Option<Opened>,
@@ -329,17 +329,14 @@ impl Plan<'_> {
     }
 }
 
+/// The older version that is meant; nothing for the current one.
 fn older_version<'a>(
     entry: &'a Entry,
     version: Option<&str>,
-) -> Result<Option<&'a super::entry::AvailableVersion>, Failure> {
-    let Some(version) = version.filter(|version| *version != entry.version) else { return Ok(None) };
-    let found = entry.available_versions.iter().find(|available| available.version == version);
-    found.map(Some).ok_or_else(|| {
-        let message =
-            format!("{} is there in {}, not in {version}", entry.full_name(), entry.versions().join(", "));
-        Failure::new(Reason::UnknownVersion, message)
-    })
+) -> Result<Option<&'a AvailableVersion>, Failure> {
+    let version = entry.resolve_version(version)?;
+    let older = entry.available_versions.iter().find(|available| available.version == version);
+    Ok(older.filter(|_| version != entry.version))
 }
 
 pub(super) fn content_of(kind: PartKind) -> Content {
@@ -360,3 +357,6 @@ fn check_digest(what: &str, digest: &Digest, expected: Option<Digest>) -> Result
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

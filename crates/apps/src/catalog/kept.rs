@@ -11,6 +11,7 @@ use std::{
     fs::{self, File},
     io::{self, Read as _},
     path::PathBuf,
+    time::Duration,
 };
 
 /// Longest first line.
@@ -76,6 +77,12 @@ impl Kept {
     pub(super) fn failure(&self, source: &CatalogSource) -> Option<Failure> {
         let file = File::open(self.failure_path(source)).ok()?;
         serde_json::from_reader(file.take(HEAD_BYTES_MAX as u64)).ok()
+    }
+
+    /// True when the last attempt failed within this time.
+    pub(super) fn failed_within(&self, source: &CatalogSource, time: Duration) -> bool {
+        let failed_at = fs::metadata(self.failure_path(source)).and_then(|found| found.modified());
+        failed_at.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < time))
     }
 
     pub(super) fn write_failure(&self, source: &CatalogSource, failure: &Failure) -> io::Result<()> {

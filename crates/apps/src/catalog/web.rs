@@ -278,4 +278,4 @@ fn about(wanted: &Wanted<'_>, failure: Failure) -> Failure {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

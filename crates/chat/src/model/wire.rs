@@ -7,6 +7,7 @@ use super::secret::{Secret, Secrets};
 use super::trust;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Method, NoProxy, Proxy, RequestBuilder, Response, redirect::Policy};
+use roost_protocol::{Failure, Reason};
 use rustls::ClientConfig;
 use serde::Serialize;
 use serde_json::Value;
@@ -73,10 +74,6 @@ impl Wire {
         piece_wait: Duration,
         proxy: Option<&ProxySettings>,
     ) -> Result<Self, reqwest::Error> {
-        let through = |settings: &ProxySettings| {
-            let not_for = NoProxy::from_string(&format!("{HERE},{}", settings.not_for));
-            Ok(Proxy::all(&settings.url)?.no_proxy(not_for))
-        };
         let proxy = proxy.map(through).transpose()?;
         Ok(Self { shared: Arc::new(Shared { proxy, client: OnceCell::new() }), first_byte_wait, piece_wait })
     }
@@ -148,14 +145,28 @@ impl Wire {
     }
 
     async fn client(&self) -> Result<&Client, Trouble> {
-        let make = || async {
-            let proxy = self.shared.proxy.clone();
-            // Reads many files.
-            let made = tokio::task::spawn_blocking(move || client(proxy, trust::configuration())).await;
-            made.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
-        };
-        self.shared.client.get_or_try_init(make).await.map_err(Trouble::Unreachable)
+        let made = || make(self.shared.proxy.clone());
+        self.shared.client.get_or_try_init(made).await.map_err(Trouble::Unreachable)
     }
+}
+
+/// A client for whoever else asks other computers: the same trust, proxy and patience for connections as for providers,
+/// no redirects, and nothing that is packed is unpacked.
+pub async fn web_client(proxy: Option<&ProxySettings>) -> Result<Client, Failure> {
+    let wrong = |message: String| Failure::new(Reason::InvalidSettings, format!("the proxy: {message}"));
+    let proxy = proxy.map(through).transpose().map_err(|error| wrong(error.without_url().to_string()))?;
+    make(proxy).await.map_err(|message| Failure::new(Reason::Internal, message))
+}
+
+fn through(settings: &ProxySettings) -> Result<Proxy, reqwest::Error> {
+    let not_for = NoProxy::from_string(&format!("{HERE},{}", settings.not_for));
+    Ok(Proxy::all(&settings.url)?.no_proxy(not_for))
+}
+
+async fn make(proxy: Option<Proxy>) -> Result<Client, String> {
+    // Reads many files.
+    let made = tokio::task::spawn_blocking(move || client(proxy, trust::configuration())).await;
+    made.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
 pub(super) fn client(proxy: Option<Proxy>, tls: ClientConfig) -> Result<Client, reqwest::Error> {

@@ -7,7 +7,10 @@ use crate::{
     output::Output,
     partner::{Method, Partner, understood},
 };
-use roost_host::{KeyPlace, SecretValue, Secrets};
+use roost_host::{
+    KeyPlace, SecretValue, Secrets,
+    catalogs::{gated_secret, gated_secret_label},
+};
 use roost_protocol::{Failure, Reason, VariableName};
 use serde_json::json;
 use std::{
@@ -56,7 +59,10 @@ pub(crate) async fn secrets(
 
 /// Where a secret is; a name needs no escaping.
 fn path(name: &str) -> Result<String, Failure> {
-    let name = VariableName::parse(name).map_err(|error| {
+    // A token for a private repository has a name of its own form.
+    let name =
+        gated_secret(name).filter(|_| name.contains('/')).map_or_else(|| VariableName::parse(name), Ok);
+    let name = name.map_err(|error| {
         Failure::new(Reason::WrongUse, error.to_string())
             .with_next("use letters, digits and `_`, no digit first, as in EXAMPLE_KEY")
     })?;
@@ -92,7 +98,8 @@ fn list(secrets: &Secrets, output: Output) {
         output.line("No secrets. Set one with `roost secrets set NAME`.");
     }
     for secret in &secrets.secrets {
-        output.line(&format!("{}  set {}", secret.name, secret.set_at.strftime("%Y-%m-%d %H:%M UTC")));
+        let name = gated_secret_label(&secret.name).unwrap_or_else(|| secret.name.clone());
+        output.line(&format!("{name}  set {}", secret.set_at.strftime("%Y-%m-%d %H:%M UTC")));
         for user in &secret.used_by {
             output.line(&format!("    {}: {}", user.app, user.right));
         }

@@ -1,0 +1,62 @@
+//! Where apps are found: `[store]` in roost.toml, `RAPPSTORE_URL`, and where other programs keep tokens for GitHub.
+
+use roost_host::CatalogSettings;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// `[store]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Store {
+    /// Where raw files of repositories are.
+    raw: Option<String>,
+    /// Where commits are looked up.
+    commits: Option<String>,
+}
+
+/// Joins the file and the variables. No token is read here.
+pub(super) fn settings<'a>(
+    written: Store,
+    user_home: Option<&Path>,
+    get: impl Fn(&str) -> Option<&'a String>,
+) -> CatalogSettings {
+    let path = |name: &str| get(name).map(PathBuf::from);
+    let in_home = |below: &str| user_home.map(|home| home.join(below));
+    let gh = path("GH_CONFIG_DIR")
+        .or_else(|| path("XDG_CONFIG_HOME").map(|folder| folder.join("gh")))
+        .or_else(|| in_home(".config/gh"));
+    CatalogSettings {
+        official: get("RAPPSTORE_URL").cloned(),
+        raw: written.raw,
+        commits: written.commits,
+        gh_hosts: gh.map(|folder| folder.join("hosts.yml")),
+        netrc: path("NETRC").or_else(|| in_home(".netrc")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Store, settings};
+    use std::{collections::BTreeMap, path::Path};
+
+    #[test]
+    fn tokens_are_looked_for_where_other_programs_keep_them() {
+        let read = |variables: &[(&str, &str)]| {
+            let variables: BTreeMap<&str, String> =
+                variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+            settings(Store::default(), Some(Path::new("/home/me")), |name| variables.get(name))
+        };
+        let usual = read(&[]);
+        assert_eq!(usual.gh_hosts.as_deref(), Some(Path::new("/home/me/.config/gh/hosts.yml")));
+        assert_eq!(usual.netrc.as_deref(), Some(Path::new("/home/me/.netrc")));
+        let moved =
+            read(&[("XDG_CONFIG_HOME", "/x"), ("NETRC", "/n"), ("RAPPSTORE_URL", "https://h/i.json")]);
+        assert_eq!(moved.gh_hosts.as_deref(), Some(Path::new("/x/gh/hosts.yml")));
+        assert_eq!(
+            (moved.netrc.as_deref(), moved.official.as_deref()),
+            (Some(Path::new("/n")), Some("https://h/i.json"))
+        );
+        assert_eq!(read(&[("GH_CONFIG_DIR", "/g")]).gh_hosts.as_deref(), Some(Path::new("/g/hosts.yml")));
+        assert!(toml::from_str::<Store>("raww = 1").is_err());
+    }
+}
