@@ -4,6 +4,7 @@
 mod bad_files;
 mod bundles;
 mod callers;
+mod catalogs;
 mod chat;
 mod conformance;
 mod contract;

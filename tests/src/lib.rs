@@ -15,6 +15,7 @@ mod model_server; // a model that does what its user says
 mod git_hub; // where people sign in
 mod keep_alive; // many requests on one connection
 mod web_server; // what agents may or may not reach
+mod store_server; // where apps are published
 mod shared_memory; // what they may not attach
 mod processes; // who is alive
 mod postgres; // databases that go with the test
@@ -40,6 +41,7 @@ pub use self::{
     shared_memory::SharedMemory,
     shell::in_shell,
     sources::{python_agent, python_file, typescript_agent},
+    store_server::StoreServer,
     tables::{Sql, dump, tables},
     users::User,
     waiting::{PATIENCE, until, until_some},

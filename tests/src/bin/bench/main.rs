@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the table is the answer")]
 
 mod bundles; // what comes from outside, judged
+mod catalog; // finding an app
 mod chat; // turns through the whole program
 mod gate; // decisions and what files ask for
 mod sandbox; // what confinement costs
@@ -85,6 +86,9 @@ async fn measure() -> Result<Table> {
     }
     if wanted("asks") {
         gate::static_analysis(&mut table)?;
+    }
+    if wanted("catalog") {
+        catalog::search(&mut table)?;
     }
     Ok(table)
 }
