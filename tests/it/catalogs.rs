@@ -1,8 +1,8 @@
 //! Catalogs as a person uses them: several sources, offline, one of them broken, and apps whose files are private.
 
 use roost_host::{
-    CatalogSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, StoreSettings, Variables,
-    catalogs::{EntryName, HostCatalogs},
+    Home, HostSettings, ModeSettings, Policy, SandboxSettings, StoreSettings, Variables,
+    catalogs::{CatalogSettings, EntryName, HostCatalogs},
 };
 use roost_protocol::{Digest, Limits, Reason};
 use roost_runtime::{PoolSettings, Surface};

@@ -8,6 +8,7 @@ pub use self::{
     listing::{CatalogListing, FoundEntry, SearchAnswer, ShownEntry, ShownFile},
     secret_name::{gated_secret, gated_secret_label},
 };
+pub use crate::settings::CatalogSettings;
 pub use roost_apps::catalog::{
     Access, CatalogSource, Entry, EntryName, FetchOrigin, FetchedApp, FetchedFile, Fetcher, Filters,
     Freshness, JoinedCatalogs, Offer, Part, PartKind, Position, RepositoryAddress, SourceState, Token,

@@ -1,5 +1,4 @@
 //! Joins files, workers and callers: knows the agents of one home, keeps them current, runs calls.
-//!
 //! Serves no HTTP and reads no command line. Whatever asks for an agent, asks here.
 
 mod settings; // what a host is told at its start
@@ -69,10 +68,7 @@ pub use self::{
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},
     services::{EndpointAnswer, EndpointBody, EndpointRequest, Served},
-    settings::{
-        AgentSettings, CatalogSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings,
-        Variables,
-    },
+    settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings, Variables},
     sources::{NewSource, SourceChange, SourceKind, SourceListing},
     starter::{NewAgent, create_home, new_agent},
     store::{local_owner, store_migrations},

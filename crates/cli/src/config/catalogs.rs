@@ -1,6 +1,6 @@
 //! Where apps are found: `[store]` in roost.toml, `RAPPSTORE_URL`, and where other programs keep tokens for GitHub.
 
-use roost_host::CatalogSettings;
+use roost_host::catalogs::CatalogSettings;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

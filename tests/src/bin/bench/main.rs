@@ -242,7 +242,7 @@ impl Bench {
             pinned_agents: Vec::new(),
             modes: ModeSettings::default(),
             store: roost_host::StoreSettings::default(),
-            catalogs: roost_host::CatalogSettings::default(),
+            catalogs: roost_host::catalogs::CatalogSettings::default(),
         };
         let host = Host::open(settings).await?;
         host.agents(&NoProgress).await?;
