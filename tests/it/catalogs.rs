@@ -167,6 +167,16 @@ impl Subscriber for Log {
 
 /// The catalogs of a home as a host opens them.
 fn catalogs(home: &TestHome, server: &StoreServer, variables: &[(&str, &str)]) -> HostCatalogs {
+    catalogs_of(home, server, variables, Path::new("/nowhere"))
+}
+
+/// The same with what other programs stored in this folder.
+fn catalogs_of(
+    home: &TestHome,
+    server: &StoreServer,
+    variables: &[(&str, &str)],
+    stored: &Path,
+) -> HostCatalogs {
     let variables: BTreeMap<String, String> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let settings = HostSettings {
@@ -189,8 +199,8 @@ fn catalogs(home: &TestHome, server: &StoreServer, variables: &[(&str, &str)]) -
             official: Some(server.url("/index.json")),
             raw: Some(server.url("/raw")),
             commits: Some(server.url("/api")),
-            gh_hosts: Some(home.outside().join("gh/hosts.yml")),
-            netrc: Some(home.outside().join(".netrc")),
+            gh_hosts: Some(stored.join("hosts.yml")),
+            netrc: Some(stored.join("netrc")),
         },
     };
     HostCatalogs::open(&settings).unwrap()
@@ -246,6 +256,15 @@ async fn a_private_app_is_fetched_with_a_token_that_is_seen_nowhere() {
     let listed = home.roost(&["secrets", "list"]);
     assert!(listed.text().contains("rapp-store/wild/private"), "{listed:?}");
     let from_vault = catalogs(&home, &server, &[]).fetch(&name).await.unwrap();
+    for (file, text) in [
+        ("hosts.yml", format!("github.com:\n    oauth_token: {TOKEN}\n    user: ada\n")),
+        ("netrc", format!("machine 127.0.0.1 login ada password {TOKEN}\n")),
+    ] {
+        let stored = tempfile::tempdir().unwrap();
+        fs::write(stored.path().join(file), text).unwrap();
+        let fetched = catalogs_of(&home, &server, &[], stored.path()).fetch(&name).await.unwrap();
+        write!(seen, "{fetched:?}").unwrap();
+    }
     write!(seen, "{failure:?} {with_variable:?} {from_vault:?} {kept:?} {listed:?}").unwrap();
 
     // The first place counts, also when what it has opens nothing.

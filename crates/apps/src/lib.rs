@@ -1,4 +1,4 @@
-//! Agent files on disk and apps in catalogs: reading, fetching, checking and remembering them.
+//! Agent files on disk, bundles and catalogs: reading, fetching, checking and remembering them.
 //!
 //! Starts nothing. What a file says about itself statically is found here; whether it loads and answers is
 //! `runtime`'s business. Every byte that comes in is untrusted: no input makes a function here panic, block or

@@ -165,7 +165,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let modes = modes(&get);
     let models = models::settings(settings.models, get);
     let store = store::settings(&settings.workspace, get("ROOST_DATABASE_URL"))?;
-    let catalogs = catalogs::settings(settings.store, surface.user_home.as_deref(), get);
+    let catalogs = catalogs::settings(settings.store, surface.user_home.as_deref(), get)?;
     let listeners = settings.listeners.iter().map(listener).collect::<Result<_, _>>()?;
     let variables = Variables::new(environment_and_file);
     let host = HostSettings {

@@ -11,7 +11,8 @@ pub use self::{
 pub use crate::settings::CatalogSettings;
 pub use roost_apps::catalog::{
     Access, CatalogSource, Entry, EntryName, FetchOrigin, FetchedApp, FetchedFile, Fetcher, Filters,
-    Freshness, JoinedCatalogs, Offer, Part, PartKind, Position, RepositoryAddress, SourceState, Token,
+    Freshness, JoinedCatalogs, Offer, Part, PartKind, Places, Position, RepositoryAddress, SourceState,
+    Token,
 };
 
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     settings::HostSettings,
     vault::{Keychain, Vault},
 };
-use roost_apps::catalog::{Catalogs, Places, TokenSources, Web, WebLimits};
+use roost_apps::catalog::{Catalogs, TokenSources, Web, WebLimits};
 use roost_chat::ProxySettings;
 use roost_protocol::{Failure, Reason};
 use std::{sync::Arc, time::Duration};
@@ -47,10 +48,9 @@ struct TokenSettings {
 }
 
 impl Host {
-    /// The catalogs of this home.
-    #[must_use]
-    pub fn catalogs(&self) -> &HostCatalogs {
-        &self.inner.catalogs
+    /// The catalogs of this home. A wrong address in the settings stops these, and nothing else.
+    pub fn catalogs(&self) -> Result<&HostCatalogs, Failure> {
+        self.inner.catalogs.as_ref().map_err(Clone::clone)
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) folders: Folders,
     pub(crate) tokens: Tokens,
-    pub(crate) catalogs: HostCatalogs,
+    pub(crate) catalogs: Result<HostCatalogs, Failure>,
 }
 
 impl Host {
@@ -116,7 +116,7 @@ impl Host {
         let store = Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone()));
         let inner = Inner {
             folders: Folders::new(&settings.home),
-            catalogs: HostCatalogs::open(&settings)?,
+            catalogs: HostCatalogs::open(&settings),
             modes: Modes::new(&settings.modes),
             soul: Soul::new(settings.home.soul().to_owned()),
             settings,

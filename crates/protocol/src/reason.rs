@@ -200,6 +200,8 @@ reasons! {
     FetchSlow = "fetch_slow", "The other side did not finish its answer in time.", "try again; nothing was kept";
     /// 404 or 410.
     FetchMissing = "fetch_missing", "The other side has nothing at this address.", "ask the publisher, or bring the catalogs up to date with `roost store refresh`";
+    /// 401 or 403.
+    FetchDenied = "fetch_denied", "The other side does not give this to whoever asks.", "ask the publisher who may have it; nothing was kept";
     /// Any other status than success.
     FetchRefused = "fetch_refused", "The other side answered with an error.", "try again later; nothing was kept";
     /// Sent on too often, or to where it must not go.

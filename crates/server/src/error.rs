@@ -164,6 +164,7 @@ fn is_of_a_catalog(reason: Reason) -> bool {
             | Reason::FetchUnreachable
             | Reason::FetchSlow
             | Reason::FetchMissing
+            | Reason::FetchDenied
             | Reason::FetchRefused
             | Reason::FetchRedirected
             | Reason::FetchTooLarge

@@ -75,7 +75,7 @@ pub(super) fn open(entry: &Entry, places: &Places, tokens: TokenSources) -> Resu
 
 /// What it means that a private file was not given although a token was shown.
 pub(super) fn not_opened(entry: &Entry, opened: &Opened, failure: Failure) -> Failure {
-    if !matches!(failure.reason, Reason::FetchMissing | Reason::FetchRefused) {
+    if !matches!(failure.reason, Reason::FetchMissing | Reason::FetchDenied) {
         return failure;
     }
     let repository = entry.private_repo.as_deref().unwrap_or_default();

@@ -97,9 +97,11 @@ impl Web {
     /// Fetches one thing whole.
     pub(super) async fn get(&self, wanted: &Wanted<'_>) -> Result<Arrived, Failure> {
         let url = web_address::parse(wanted.url, wanted.reach).map_err(|failure| about(wanted, failure))?;
+        let shown = web_address::shown(&url);
         let whole = tokio::time::timeout(self.limits.total, self.follow(wanted, url)).await;
         whole.unwrap_or_else(|_| {
-            let message = format!("no complete answer within {} s", self.limits.total.as_secs_f32());
+            let message =
+                format!("{shown} gave no complete answer within {} s", self.limits.total.as_secs_f32());
             Err(failed(wanted, Reason::FetchSlow, message))
         })
     }
@@ -175,6 +177,7 @@ async fn receive(wanted: &Wanted<'_>, url: &Url, mut response: Response) -> Resu
         status => {
             let reason = match status.as_u16() {
                 404 | 410 => Reason::FetchMissing,
+                401 | 403 => Reason::FetchDenied,
                 400..=599 => Reason::FetchRefused,
                 _ => Reason::FetchGarbled,
             };

@@ -1,6 +1,7 @@
 //! Where apps are found: `[store]` in roost.toml, `RAPPSTORE_URL`, and where other programs keep tokens for GitHub.
 
-use roost_host::catalogs::CatalogSettings;
+use roost_host::catalogs::{CatalogSettings, Places};
+use roost_protocol::Failure;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -14,24 +15,25 @@ pub(super) struct Store {
     commits: Option<String>,
 }
 
-/// Joins the file and the variables. No token is read here.
+/// Joins the file and the variables. An address that cannot be used is refused; no token is read here.
 pub(super) fn settings<'a>(
     written: Store,
     user_home: Option<&Path>,
     get: impl Fn(&str) -> Option<&'a String>,
-) -> CatalogSettings {
+) -> Result<CatalogSettings, Failure> {
+    Places::new(written.raw.as_deref(), written.commits.as_deref())?;
     let path = |name: &str| get(name).map(PathBuf::from);
     let in_home = |below: &str| user_home.map(|home| home.join(below));
     let gh = path("GH_CONFIG_DIR")
         .or_else(|| path("XDG_CONFIG_HOME").map(|folder| folder.join("gh")))
         .or_else(|| in_home(".config/gh"));
-    CatalogSettings {
+    Ok(CatalogSettings {
         official: get("RAPPSTORE_URL").cloned(),
         raw: written.raw,
         commits: written.commits,
         gh_hosts: gh.map(|folder| folder.join("hosts.yml")),
         netrc: path("NETRC").or_else(|| in_home(".netrc")),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -44,7 +46,7 @@ mod tests {
         let read = |variables: &[(&str, &str)]| {
             let variables: BTreeMap<&str, String> =
                 variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-            settings(Store::default(), Some(Path::new("/home/me")), |name| variables.get(name))
+            settings(Store::default(), Some(Path::new("/home/me")), |name| variables.get(name)).unwrap()
         };
         let usual = read(&[]);
         assert_eq!(usual.gh_hosts.as_deref(), Some(Path::new("/home/me/.config/gh/hosts.yml")));
@@ -58,5 +60,7 @@ mod tests {
         );
         assert_eq!(read(&[("GH_CONFIG_DIR", "/g")]).gh_hosts.as_deref(), Some(Path::new("/g/hosts.yml")));
         assert!(toml::from_str::<Store>("raww = 1").is_err());
+        let wrong: Store = toml::from_str("raw = 'http://mirror.example'").unwrap();
+        assert!(settings(wrong, None, |_| None).is_err());
     }
 }

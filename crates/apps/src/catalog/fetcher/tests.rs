@@ -94,16 +94,12 @@ async fn each_fetch_can_fail_in_each_way_and_says_which_one_did() {
         ("/p.html", "the page of @ada/tea"),
     ] {
         for (way, reason) in ways {
-            let server = CannedServer::new(move |asked| match (asked.path == bad, way) {
-                (false, _) => Answer::ok("fine"),
-                (_, "404") => Answer::status(404),
-                (_, "500") => Answer::status(500),
-                (_, "cut") => Answer::Bytes(b"HTTP/1.1 200 x\r\nContent-Length: 4\r\n\r\nfi".into()),
-                (_, "stall") => Answer::Hang(b"HTTP/1.1 200 x\r\nContent-Length: 4\r\n\r\nfi".into()),
-                (_, "loop") => Answer::redirect(bad),
-                (_, "garbage") => Answer::Bytes(b"garbage".into()),
-                _ => Answer::ok("another"),
-            });
+            let server =
+                CannedServer::new(
+                    move |asked| {
+                        if asked.path == bad { failing(way, bad) } else { Answer::ok("fine") }
+                    },
+                );
             let written = entry(
                 "tea",
                 json!({
@@ -114,6 +110,55 @@ async fn each_fetch_can_fail_in_each_way_and_says_which_one_did() {
             );
             let failure = fetch(&fetcher(&server), &offer(at(&server), written)).await.unwrap_err();
             assert_eq!(failure.reason, reason, "{bad} {way}: {}", failure.message);
+            assert!(failure.message.starts_with(word), "{bad} {way}: {}", failure.message);
+        }
+    }
+}
+
+/// An answer that fails in this way.
+fn failing(way: &str, path: &str) -> Answer {
+    match way {
+        "404" => Answer::status(404),
+        "500" => Answer::status(500),
+        "cut" => Answer::Bytes(b"HTTP/1.1 200 x\r\nContent-Length: 4\r\n\r\nfi".into()),
+        "stall" => Answer::Hang(b"HTTP/1.1 200 x\r\nContent-Length: 4\r\n\r\nfi".into()),
+        "loop" => Answer::redirect(path),
+        "garbage" => Answer::Bytes(b"garbage".into()),
+        _ => Answer::ok("another"),
+    }
+}
+
+#[tokio::test]
+async fn each_fetch_of_a_repository_can_fail_in_each_way_and_says_which_one_did() {
+    let fetches = [
+        ("/commits/main", "the commit of ada/apps"),
+        ("/manifest.json", "the manifest of ada/apps"),
+        ("/a.py", "the agent of ada/apps"),
+        ("/s.py", "the service of ada/apps"),
+        ("/p.html", "the page of ada/apps"),
+    ];
+    let ways = [
+        ("404", Reason::FetchMissing),
+        ("500", Reason::FetchRefused),
+        ("cut", Reason::FetchCutOff),
+        ("stall", Reason::FetchSlow),
+        ("loop", Reason::FetchRedirected),
+        ("garbage", Reason::FetchGarbled),
+    ];
+    for (bad, word) in fetches {
+        for (way, reason) in ways {
+            let server = CannedServer::new(move |asked| match asked.path.as_str() {
+                path if path.ends_with(bad) => failing(way, path),
+                path if path.starts_with("/api/") => Answer::ok(json!({ "sha": COMMIT }).to_string()),
+                path if path.ends_with("/manifest.json") => Answer::ok(
+                    json!({ "id": "tea", "agent": "a.py", "service": "s.py", "ui": "p.html" }).to_string(),
+                ),
+                _ => Answer::ok("fine"),
+            });
+            let address = RepositoryAddress::parse("https://github.com/ada/apps").unwrap();
+            let failure = fetcher(&server).fetch_repository(&address).await.unwrap_err();
+            let expect = if bad == "/commits/main" { Reason::CommitUnknown } else { reason };
+            assert_eq!(failure.reason, expect, "{bad} {way}: {}", failure.message);
             assert!(failure.message.starts_with(word), "{bad} {way}: {}", failure.message);
         }
     }

@@ -53,7 +53,7 @@ async fn hostile_answers_are_refused_each_with_its_reason() {
         ("status 404", b"HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n".into(), Reason::FetchMissing),
         ("status 410", b"HTTP/1.1 410 x\r\nContent-Length: 0\r\n\r\n".into(), Reason::FetchMissing),
         ("status 500", b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n".into(), Reason::FetchRefused),
-        ("status 403", b"HTTP/1.1 403 x\r\nContent-Length: 0\r\n\r\n".into(), Reason::FetchRefused),
+        ("status 403", b"HTTP/1.1 403 x\r\nContent-Length: 0\r\n\r\n".into(), Reason::FetchDenied),
         ("status 204", b"HTTP/1.1 204 x\r\n\r\n".into(), Reason::FetchGarbled),
         ("status 206", b"HTTP/1.1 206 x\r\nContent-Length: 1\r\n\r\nx".into(), Reason::FetchGarbled),
         ("304 without a question", b"HTTP/1.1 304 x\r\n\r\n".into(), Reason::FetchGarbled),
