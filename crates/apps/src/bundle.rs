@@ -361,6 +361,7 @@ fn refused(refusals: Vec<Refused>) -> Vec<BundleError> {
         Refusal::Overlap => Code::OverlappingEntries,
         Refusal::StrayBytes => Code::StrayBytes,
         Refusal::Checksum => Code::BadChecksum,
+        Refusal::ManyRoots => Code::ManyRoots,
         Refusal::Unreadable => Code::Unreadable,
     };
     let error = |refused: Refused| BundleError {

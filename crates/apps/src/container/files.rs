@@ -95,7 +95,7 @@ impl Files {
 
     /// The only folder at the top, where everything is in one.
     pub fn only_root(&self) -> Result<&str, Refused> {
-        let many = || Refused::new(Refusal::NotAnArchive, "not everything is in one folder");
+        let many = || Refused::new(Refusal::ManyRoots, "not everything is in one folder");
         let mut roots = self.entries.keys().map(|path| path.split_once('/').map(|(root, _)| root));
         let first = roots.next().flatten().ok_or_else(many)?;
         if roots.all(|root| root == Some(first)) { Ok(first) } else { Err(many()) }
@@ -115,5 +115,29 @@ impl Files {
 
     pub(crate) fn entries(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Files;
+
+    fn files(paths: &[&str]) -> Files {
+        Files::from_contents(paths.iter().map(|path| ((*path).to_owned(), Vec::new()))).unwrap()
+    }
+
+    #[test]
+    fn one_root_is_one_folder_for_everything() {
+        assert_eq!(files(&["a/b", "a/c/d"]).only_root(), Ok("a"));
+        for paths in [&["a/b", "c/d"][..], &["a/b", "c"], &["a"], &[], &["a/b", "ab/c"]] {
+            assert!(files(paths).only_root().is_err(), "{paths:?}");
+        }
+        assert_eq!(files(&["a/b", "a/c/d", "ab/c"]).below("a"), files(&["b", "c/d"]));
+    }
+
+    #[test]
+    fn the_digest_is_of_paths_and_contents() {
+        assert_eq!(files(&["a", "b"]).digest(), files(&["b", "a"]).digest());
+        assert_ne!(files(&["a"]).digest(), files(&["b"]).digest());
     }
 }

@@ -42,6 +42,8 @@ pub enum Refusal {
     StrayBytes,
     /// The content is not what its checksum says.
     Checksum,
+    /// Not everything is in one folder, where that is asked for.
+    ManyRoots,
     /// The operating system did not let it be read.
     Unreadable,
 }
