@@ -1,17 +1,17 @@
 //! The host: knows the agents of one home, keeps that knowledge current, and runs calls.
 
+mod opening; // from settings to a running host
+
 use crate::{
     book::Book,
     call_log::{CallIds, CallLog, CallRecord},
-    calls::Calls,
     catalogs::HostCatalogs,
     context::context_text,
     conversations::Conversations,
-    converse::{Soul, TURNS_AT_ONCE_MAX},
+    converse::Soul,
     folders::{Folders, Visitor},
     gate::Gate,
     knowledge::{Knowledge, Progress, checked},
-    local_models::{LocalModels, LocalServer},
     memory::Memories,
     modes::Modes,
     owner::OwnerToken,
@@ -25,18 +25,17 @@ use crate::{
     store::Store,
     tokens::Tokens,
     toolbox::{CurrentToolbox, Toolbox},
-    vault::{Keychain, Vault},
     voice::Voice,
 };
-use roost_apps::{AgentFile, AgentsFolder, Description};
-use roost_chat::{Models, Secret};
+use roost_apps::{AgentFile, Description};
+use roost_chat::Models;
 use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
-use roost_runtime::{Afterwards, HostCalls, Runtime, RuntimeSettings};
+use roost_runtime::{Afterwards, Runtime};
 use serde_json::json;
 use std::{
     path::Path,
     sync::{Arc, Mutex, OnceLock},
-    time::{Duration, Instant},
+    time::Instant,
 };
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -80,74 +79,6 @@ pub(crate) struct Inner {
 }
 
 impl Host {
-    /// Opens a home. Starts no process; must be called within a tokio runtime.
-    pub async fn open(settings: HostSettings) -> Result<Self, Failure> {
-        let unusable = |error: std::io::Error| {
-            Failure::new(Reason::HomeUnusable, format!("{}: {error}", settings.home.root().display()))
-        };
-        let cache = settings.home.cache();
-        std::fs::create_dir_all(&cache).map_err(unusable)?;
-        let resolved = Arc::<Resolved>::default();
-        let gate = Arc::new(Gate::open(settings.home.root(), Arc::clone(&settings.policy))?);
-        let models = open_models(&settings).await?;
-        let calls = Arc::new(Calls::new(Arc::clone(&gate), Arc::new(models.clone()), &settings.home));
-        let host_calls: Arc<dyn HostCalls> = Arc::clone(&calls) as _;
-        let runtime = Runtime::new(runtime_settings(&settings, &resolved), host_calls).map_err(unusable)?;
-        let settings = Arc::new(settings);
-        let workshop = Arc::new(Workshop {
-            runtime: runtime.clone(),
-            settings: Arc::clone(&settings),
-            gate: Arc::clone(&gate),
-            vault: Vault::open(&settings.home, Keychain::of(&settings)),
-            calls,
-        });
-        let book = Arc::new(Book::new(settings.home.book()));
-        let open = |folder: AgentsFolder, cache| {
-            let (workshop, book) = (Arc::clone(&workshop), Arc::clone(&book));
-            async move { Shelves::new(Knowledge::open(workshop, book, folder, cache).await) }
-        };
-        let agents = open(AgentsFolder::new(settings.home.agents()), &cache).await;
-        let services_cache = cache.join("services");
-        let services = open(AgentsFolder::of_services(settings.home.services()), &services_cache).await;
-        let memories = Memories::new(settings.home.data());
-        let call_log = CallLog::new(&settings.home.logs());
-        let voice = Voice::new(&settings.home, &settings.variables);
-        let conversations = Conversations::new(settings.home.conversations());
-        let store = Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone()));
-        let inner = Inner {
-            folders: Folders::new(&settings.home),
-            catalogs: HostCatalogs::open(&settings),
-            modes: Modes::new(&settings.modes),
-            soul: Soul::new(settings.home.soul().to_owned()),
-            settings,
-            runtime,
-            gate,
-            workshop,
-            agents,
-            services,
-            changing_sources: Arc::default(),
-            memories,
-            call_ids: CallIds::default(),
-            call_log,
-            book,
-            models,
-            turns: Semaphore::new(TURNS_AT_ONCE_MAX),
-            toolbox: CurrentToolbox::default(),
-            conversations,
-            looked_at_agents: OnceCell::new(),
-            looked_for_models: Mutex::default(),
-            voice,
-            owner: OnceLock::new(),
-            store,
-            tokens: Tokens::new(),
-            resolved,
-            runs: RunState::default(),
-        };
-        let host = Self { inner: Arc::new(inner) };
-        host.inner.open_sources().await;
-        Ok(host)
-    }
-
     /// The folders of this home.
     #[must_use]
     pub fn home(&self) -> &Home {
@@ -309,44 +240,6 @@ impl Drop for Inner {
         }
     }
 }
-
-fn runtime_settings(settings: &HostSettings, resolved: &Arc<Resolved>) -> RuntimeSettings {
-    RuntimeSettings {
-        cache: settings.home.cache(),
-        logs: settings.home.logs(),
-        clear: resolved.clear(),
-        data: settings.home.data(),
-        surface: settings.surface.clone(),
-        pool: settings.pool.clone(),
-        left_out: settings.sandbox.left_out.clone(),
-    }
-}
-
-/// The providers of the settings, and the models of the home itself.
-async fn open_models(settings: &HostSettings) -> Result<Models, Failure> {
-    let local = LocalModels::of_home(settings);
-    let server = LocalServer::new(local, &settings.surface, settings.home.logs().join("local-model.log"));
-    let mut models = settings.models.clone();
-    if models.github.token.is_none() && !models.names_a_provider() {
-        models.github.gh_token = gh_token(settings).await;
-    }
-    Models::open(models, settings.home.root().to_owned(), Some(server.into_start()))
-}
-
-/// The token of the `gh` program, where a person signed in with it. Asked only when nothing else is set up.
-async fn gh_token(settings: &HostSettings) -> Option<Secret> {
-    if settings.home.root().join(".copilot_token").exists() {
-        return None;
-    }
-    let program = roost_runtime::find_program("gh", &settings.surface.search_path)?;
-    let words = ["auth", "token"].map(Into::into);
-    let ran =
-        roost_runtime::run(&program, &words, &settings.surface.tool_environment, GH_WITHIN).await.ok()?;
-    Some(ran.stdout).filter(|_| ran.succeeded).and_then(|token| Secret::parse(&token))
-}
-
-/// A start must not wait for a program that hangs.
-const GH_WITHIN: Duration = Duration::from_secs(2);
 
 impl Inner {
     /// Calls who holds the name.

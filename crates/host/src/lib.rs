@@ -24,8 +24,8 @@ mod calls; // what agents may ask of the host
 mod converse; // one turn of a conversation
 mod toolbox; // the agents as tools of a model
 mod conversations; // transcripts the host keeps
-mod local_models; // models of this machine
-mod peer; // another host as an agent
+pub mod local_models; // models of this machine
+pub mod peer; // another host as an agent
 mod call_log; // calls that can be explained later
 mod book; // what happened lately
 mod modes; // two switches of every answer
@@ -60,10 +60,8 @@ pub use self::{
     },
     host::{Host, KnownAgents, OpenFile},
     knowledge::{NoProgress, Progress},
-    local_models::{CatalogModel, LocalModelFile, LocalModels, PullProgress},
     modes::{Mode, Modes},
     owner::OwnerToken,
-    peer::{PeerAddress, new_peer},
     perform::Request,
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},

@@ -7,7 +7,7 @@ use crate::{
     partner::{Method, Partner},
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use roost_host::{CatalogModel, LocalModelFile, LocalModels, PullProgress};
+use roost_host::local_models::{CatalogModel, LocalModelFile, LocalModels, PullProgress};
 use roost_protocol::Failure;
 use serde_json::{Value, json};
 use std::process::ExitCode;

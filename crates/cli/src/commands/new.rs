@@ -6,7 +6,10 @@ use crate::{
     output::Output,
 };
 use roost_apps::{BundleId, NewApp, Publisher, new_app};
-use roost_host::{NewAgent, PeerAddress, create_home, new_agent, new_peer};
+use roost_host::{
+    NewAgent, create_home, new_agent,
+    peer::{PeerAddress, new_peer},
+};
 use roost_protocol::{AgentName, Failure, Language, Reason};
 use serde_json::json;
 use std::{
