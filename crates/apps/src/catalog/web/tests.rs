@@ -12,6 +12,9 @@ use std::time::Duration;
 
 /// As the host makes it, without certificates: everything here is on loopback.
 pub(crate) fn client() -> Client {
+    // Built beside crates that speak TLS, the client wants a provider although it never uses one here. The second test
+    // of a process finds the first one's.
+    drop(rustls::crypto::ring::default_provider().install_default());
     Client::builder().no_proxy().redirect(Policy::none()).build().unwrap()
 }
 
