@@ -47,13 +47,14 @@ impl AgentFile {
         let path = std::path::absolute(path).map_err(|error| unreadable(&error))?;
         let Some(name) = path.file_name() else { return Err(Failure::plain(Reason::NotAFile)) };
         let Some(name) = name.to_str() else { return Err(invalid_file_name(&name.to_string_lossy())) };
+        // Before the name is judged: a name that is mistyped is a file that is not there.
+        let followed = std::fs::canonicalize(&path).map_err(|error| unreadable(&error))?;
         check_file_name(name)?;
         let language =
             Language::of_file_name(name).or_else(|| language_of_extension(name)).ok_or_else(|| {
                 Failure::new(Reason::InvalidFileName, format!("`{name}` does not end in .py, .ts or .js"))
                     .with_next("rename the file to end in `_agent.py` or `Agent.ts`")
             })?;
-        let followed = std::fs::canonicalize(&path).map_err(|error| unreadable(&error))?;
         read_at(path.clone(), name, (FileKind::Agent, language), &followed)
     }
 
