@@ -36,7 +36,7 @@ impl Trash {
     }
 
     /// Keeps what is at `path` as `<time>-<name>`: the file itself, or the link.
-    fn keep(&self, path: &Path, file_name: &str, time: &str) -> io::Result<PathBuf> {
+    pub(crate) fn keep(&self, path: &Path, file_name: &str, time: &str) -> io::Result<PathBuf> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let is_link = fs::symlink_metadata(path)?.is_symlink();
         for twin in 1..=TRASH_TWINS_MAX {

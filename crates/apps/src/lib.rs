@@ -16,10 +16,12 @@ mod manifest; // the rules of `__manifest__`
 mod validate; // everything that can be refused without running
 mod contract; // the registry's contract tests that run nothing
 mod atomic_file; // old content or new, never half
+mod lock_file; // one process at a time
 mod descriptions; // what files said about themselves
 mod container; // archives and folders, checked before anything is taken out
 mod bundle; // rapplications: the gate and what it lets through
 pub mod catalog; // what can be installed, and fetching it
+pub mod library; // what is installed
 
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},
@@ -37,6 +39,7 @@ pub use self::{
     descriptions::{Described, Description, Descriptions},
     folder::{AgentsFolder, Content, ENTRIES_MAX, Found, Pins},
     folder_changes::{Trash, arrival_name},
+    lock_file::LockFile,
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
     stamp::{Seen, Stamp},
     validate::{Validation, ValidationError, validate_agent_file},

@@ -5,7 +5,6 @@
 
 mod shown_text; // text from outside, made safe to show
 mod command_text; // the command that grants what was denied
-mod lock_file; // one process at a time
 mod disk; // the few writes made here, each a step that may fail
 mod policy; // what the operator allows and denies beforehand
 mod grants; // what a person gave
@@ -24,7 +23,6 @@ pub(crate) use self::{
     command_text::revoke_command,
     disk::Disk,
     grants::Generation,
-    lock_file::LockFile,
 };
 
 use self::{

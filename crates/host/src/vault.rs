@@ -20,11 +20,9 @@ use self::{
     guarded_file::{Refused, Stamp},
     sealed::{Key, Opened, SealedFile},
 };
-use crate::{
-    gate::{Disk, LockFile},
-    settings::Home,
-};
+use crate::{gate::Disk, settings::Home};
 use jiff::Timestamp;
+use roost_apps::LockFile;
 use roost_protocol::{Failure, Reason, VariableName};
 use std::{
     collections::BTreeMap,

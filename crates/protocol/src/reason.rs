@@ -220,6 +220,32 @@ reasons! {
     GatedNoAccess = "gated_no_access", "The app's files are private, and the token did not open them.", "ask for access to the repository, or check that the file is still there";
     /// Said to be private, and everybody can read it.
     GatedOpen = "gated_open", "The files are said to be private, but everybody can read them.", "make the repository private, or publish the app as a public one";
+    /// A bundle that the gate does not let in.
+    BundleInvalid = "bundle_invalid", "This is not an app that can be installed.", "see `roost validate PATH` and docs/apps.md; nothing was kept";
+    /// No such app is installed.
+    UnknownApp = "unknown_app", "No app of this id is installed.", "see `roost apps`";
+    /// The id belongs to another publisher's app.
+    IdTaken = "id_taken", "Another publisher's app has this id here, and keeps it.", "`roost remove` the installed one first, if the other is meant";
+    /// A file that is not the library's lies where an app's file belongs.
+    FileTaken = "file_taken", "There is already a file where a file of the app belongs.", "move that file away or remove it, then install again";
+    /// Nobody was there to be asked.
+    ConsentNeeded = "consent_needed", "Somebody has to say yes first.", "look at it with `--dry-run`, then add `--yes`";
+    /// An update wants more than its predecessor had.
+    UpdateWaits = "update_waits", "An update asks for more rights and waits for a person; the version before keeps running.", "see them and say yes with `roost update --approve ID`";
+    /// The new version did not work.
+    UpdateFailed = "update_failed", "The new version does not answer; the version before keeps running.", "ask its publisher, or try again with `roost update ID`";
+    /// There is nothing to go back to.
+    NoPreviousVersion = "no_previous_version", "There is no version before to go back to.", "install one by name, as in ID@1.2.3";
+    /// Seen too recently.
+    VersionTooYoung = "version_too_young", "The new version was not out long enough to be taken by itself.", "wait, or take it with `roost update ID --now`";
+    /// A file of an app is not as it was installed.
+    AppChanged = "app_changed", "A file of the app was changed since it was installed.", "keep your change under another name; `roost update` and `roost remove` put it into the trash";
+    /// The list of installed apps cannot be used.
+    LibraryUnusable = "library_unusable", "The list of installed apps cannot be read.", "restore `apps/library.json` in the home folder from a copy, or move it away and install from roost.lock";
+    /// Somebody else changes the library.
+    LibraryBusy = "library_busy", "Another command changes the installed apps right now.", "try again in a moment";
+    /// The lock file is not one.
+    LockInvalid = "lock_invalid", "This is not a lock file of installed apps.", "use the roost.lock of a home, unchanged";
     /// No such secret.
     UnknownSecret = "unknown_secret", "There is no secret of this name.", "see `roost secrets list`";
     /// An agent was granted a secret that is not there.

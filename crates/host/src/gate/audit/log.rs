@@ -3,7 +3,7 @@
 //! Rows are on disk before `head.json` names them. Whatever step fails, the log afterwards ends in a whole row, or is
 //! brought to do so before the next one is written.
 
-use super::super::{disk::Disk, lock_file::LockFile};
+use super::super::disk::Disk;
 use super::{
     pending::Waiting,
     reading,
@@ -11,6 +11,7 @@ use super::{
     segments,
     tail::{self, HEAD, Head, NoTail, Torn},
 };
+use roost_apps::LockFile;
 use roost_protocol::{Digest, Failure, Reason};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},

@@ -1,6 +1,5 @@
 //! Checking the log and listing its rows, in bounded memory, beside those who write it.
 
-use super::super::lock_file::LockFile;
 use super::{
     log::LOCK,
     row::{Link, Row, shown_app},
@@ -8,6 +7,7 @@ use super::{
     tail::{Head, about_head},
 };
 use jiff::Timestamp;
+use roost_apps::LockFile;
 use roost_protocol::{AppId, Failure, Reason};
 use std::{collections::VecDeque, fs, io, path::Path, time::Duration};
 

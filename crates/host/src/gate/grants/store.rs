@@ -1,7 +1,8 @@
 //! The file `grants.json`: read whole, checked strictly, replaced whole under a lock.
 
-use super::super::{disk::Disk, lock_file::LockFile};
+use super::super::disk::Disk;
 use jiff::Timestamp;
+use roost_apps::LockFile;
 use roost_protocol::{AppId, Digest, Failure, Lasting, Reason, Right};
 use serde::{Deserialize, Serialize};
 use std::{

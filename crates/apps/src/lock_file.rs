@@ -14,14 +14,14 @@ const RETRY: Duration = Duration::from_millis(1);
 
 /// Held until dropped.
 #[derive(Debug)]
-pub(crate) struct LockFile {
+pub struct LockFile {
     _file: File,
 }
 
 impl LockFile {
     /// Waits for the lock, and no longer than `wait_max`. The file is made where it is missing and never removed:
     /// whoever waits for a removed file would hold a lock that nobody else sees.
-    pub(crate) fn take(path: &Path, wait_max: Duration) -> io::Result<Self> {
+    pub fn take(path: &Path, wait_max: Duration) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
         let start = Instant::now();
         loop {
