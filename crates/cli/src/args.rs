@@ -1,6 +1,7 @@
 //! The command line as clap reads it.
 
 mod bundles; // what the verbs for agent files and bundles take
+mod library; // what the verbs for installed apps take
 mod runs; // what `roost runs` takes
 mod store; // what `roost store` takes
 mod workspace; // what `roost workspace` takes
@@ -8,6 +9,7 @@ mod workspace; // what `roost workspace` takes
 pub(crate) use bundles::{
     New, NewArguments, NewLanguage, PackArguments, RuleSet, TestArguments, ValidateArguments,
 };
+pub(crate) use library::{InstallArguments, RemoveArguments, UpdateArguments};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
 pub(crate) use workspace::{
@@ -79,6 +81,14 @@ pub(crate) enum Command {
     Services,
     /// List, add, remove or sync the sources of agents
     Repos(ReposArguments),
+    /// List the installed apps
+    Apps,
+    /// Install an app: from a path, a zip, a catalog, a repository or an address
+    Install(InstallArguments),
+    /// Bring installed apps up to date, or back to the version before
+    Update(UpdateArguments),
+    /// Remove an installed app; its workspace stays
+    Remove(RemoveArguments),
     /// Find apps: search catalogs, add and remove them
     Store(StoreArguments),
     /// List, set or remove the secrets of this home

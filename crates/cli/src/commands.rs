@@ -1,6 +1,7 @@
 //! One file per verb. Each asks the host and prints the answer.
 
 mod agents;
+mod apps;
 mod audit;
 mod call;
 mod chain;
@@ -8,6 +9,7 @@ mod chat;
 mod consent;
 mod doctor;
 mod grants;
+mod install;
 mod keys;
 mod login;
 mod models;
@@ -22,6 +24,7 @@ mod services;
 mod store;
 mod test;
 mod up;
+mod update;
 mod validate;
 mod why;
 mod workspace;
@@ -46,6 +49,10 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Call(call) => call::call(config, &call, output).await,
         Command::Services => services::services(config, output).await,
         Command::Repos(repos) => repos::repos(config, repos, output).await,
+        Command::Apps => apps::apps(config, output).await,
+        Command::Install(install) => install::install(config, install, output).await,
+        Command::Update(update) => update::update(config, update, output).await,
+        Command::Remove(remove) => apps::remove(config, remove, output).await,
         Command::Store(arguments) => store::store(config, arguments, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,

@@ -5,7 +5,9 @@ mod models; // providers and models
 mod store; // what must survive
 
 use crate::args::Arguments;
-use roost_host::{AgentSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables};
+use roost_host::{
+    AgentSettings, AppSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables,
+};
 use roost_protocol::{Failure, FileKind, Level, Limits, Reason};
 use roost_runtime::{Layer, PoolSettings, Surface};
 use roost_server::{Neighbours, Profile};
@@ -64,8 +66,16 @@ struct Settings {
     listeners: Vec<Listener>,
     workspace: store::Workspace,
     store: catalogs::Store,
+    apps: Apps,
     policy: toml::Table,
     agents: BTreeMap<String, OneAgent>,
+}
+
+/// How installed apps are kept current.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Apps {
+    cool_down_days: u32,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -185,6 +195,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         pinned_agents: settings.chat.pinned,
         store,
         catalogs,
+        apps: AppSettings { cool_down_days: settings.apps.cool_down_days },
     };
     Ok(Config { host, port, neighbours, listeners, person })
 }

@@ -1,6 +1,7 @@
 //! From the rights in force to what a worker may touch.
 
 use crate::{
+    library::Owner,
     secrets::{self, Values},
     settings::{Home, HostSettings},
 };
@@ -110,12 +111,15 @@ fn agents_folders(file: &Path, home: &Home) -> Vec<PathBuf> {
     folders
 }
 
-/// Name of the folders that are a file's own. A file of a source never shares them with a file of the home.
+/// Name of the folders that are a file's own: the id of its app, else its own name. A file of a source never shares them
+/// with a file of the home, and neither shares them with an app.
 pub(crate) fn own_name(file: &Path, home: &Home) -> String {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    match home.source_of(file) {
-        Some(source) => format!("{stem}.{source}"),
-        None => stem,
+    match (home.source_of(file), home.owner_of(file)) {
+        (Some(source), _) => format!("{stem}.{source}"),
+        (None, Owner::App(id)) => id,
+        (None, _) if home.installed().has_app(&home.library(), &stem) => format!("{stem}.file"),
+        (None, _) => stem,
     }
 }
 

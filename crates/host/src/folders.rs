@@ -11,7 +11,9 @@ mod known; // what both sides held
 mod changes; // what is different in the folder
 mod meeting; // both sides made the same
 mod requests; // files that agents ask people for
+mod plain_files; // files that people put there
 
+pub(crate) use plain_files::FolderFiles;
 pub use requests::FileRequest;
 pub(crate) use requests::FileRequests;
 

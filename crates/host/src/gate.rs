@@ -162,7 +162,7 @@ pub struct Gate {
 }
 
 /// What lies in the home folder and is nobody's but the host's.
-const OWN_FILES: [&str; 21] = [
+const OWN_FILES: [&str; 23] = [
     "grants.json",
     "grants.lock",
     "audit",
@@ -184,6 +184,8 @@ const OWN_FILES: [&str; 21] = [
     ".copilot_session",
     ".copilot_token",
     "conversations",
+    "apps",
+    "roost.lock",
 ];
 
 impl Gate {

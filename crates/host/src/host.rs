@@ -12,6 +12,7 @@ use crate::{
     folders::{Folders, Visitor},
     gate::Gate,
     knowledge::{Knowledge, Progress, checked},
+    library::LibraryState,
     memory::Memories,
     modes::Modes,
     owner::OwnerToken,
@@ -76,6 +77,7 @@ pub(crate) struct Inner {
     pub(crate) folders: Folders,
     pub(crate) tokens: Tokens,
     pub(crate) catalogs: Result<HostCatalogs, Failure>,
+    pub(crate) library: LibraryState,
 }
 
 impl Host {

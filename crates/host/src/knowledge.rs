@@ -252,6 +252,11 @@ impl Knowledge {
         Ok(replaced)
     }
 
+    /// Takes over what a content said that is about to be in the folder, so that nobody loads it again.
+    pub(crate) fn expect(&self, digest: Digest, description: Description) {
+        lock(&self.descriptions).set_described(digest, Described::Loaded(description));
+    }
+
     async fn loaded(&self, source: &Source) -> Result<Description, Failure> {
         let folder = self.folder.path().to_owned();
         let _permit = self.load_permits.acquire().await;

@@ -9,6 +9,7 @@ mod agent_files; // files that come and go
 mod services; // files that answer below /api/
 mod sources; // agents from elsewhere
 pub mod catalogs; // apps from elsewhere
+pub mod library; // apps that are installed
 mod roster; // which agents there are, and why others are not
 mod gate; // the one place that decides
 mod standing; // what an agent file is to the gate
@@ -66,7 +67,10 @@ pub use self::{
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},
     services::{EndpointAnswer, EndpointBody, EndpointRequest, Served},
-    settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings, Variables},
+    settings::{
+        AgentSettings, AppSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings,
+        Variables,
+    },
     sources::{NewSource, SourceChange, SourceKind, SourceListing},
     starter::{NewAgent, create_home, new_agent},
     store::{local_owner, store_migrations},

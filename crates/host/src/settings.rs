@@ -1,8 +1,12 @@
 //! What a host is told at its start. Read once by the program that wires everything, passed as plain values.
 
-use crate::gate::Policy;
+use crate::{
+    gate::Policy,
+    library::{InstalledFiles, Owner},
+};
+use roost_apps::library::LibraryPlaces;
 use roost_chat::ModelSettings;
-use roost_protocol::{Level, Limits};
+use roost_protocol::{FileKind, Level, Limits};
 use roost_runtime::{Layer, PoolSettings, Surface};
 use roost_workspace::Limits as WorkspaceLimits;
 use std::{
@@ -17,6 +21,7 @@ pub struct Home {
     agents: PathBuf,
     services: PathBuf,
     soul: PathBuf,
+    installed: InstalledFiles,
 }
 
 impl Home {
@@ -25,7 +30,7 @@ impl Home {
     pub fn new(root: PathBuf, agents: Option<PathBuf>) -> Self {
         let agents = agents.unwrap_or_else(|| root.join("agents"));
         let (soul, services) = (root.join("soul.md"), root.join("services"));
-        Self { root, agents, services, soul }
+        Self { root, agents, services, soul, installed: InstalledFiles::default() }
     }
 
     /// The same home with its services elsewhere, when `services` says so.
@@ -72,6 +77,35 @@ impl Home {
         match (below.next(), below.next(), below.next()) {
             (Some(source), Some(_), None) => source.to_str().map(str::to_owned),
             _ => None,
+        }
+    }
+
+    /// Which files came with an app.
+    pub(crate) fn installed(&self) -> &InstalledFiles {
+        &self.installed
+    }
+
+    /// Whose file this is. Only files right in the agents or services folder can be an app's.
+    pub(crate) fn owner_of(&self, file: &Path) -> Owner {
+        let kind = match file.parent() {
+            Some(folder) if folder == self.agents => FileKind::Agent,
+            Some(folder) if folder == self.services => FileKind::Service,
+            _ => return Owner::Nobody,
+        };
+        let name = file.file_name().and_then(|name| name.to_str());
+        name.map_or(Owner::Nobody, |name| self.installed.owner(&self.library(), kind, name))
+    }
+
+    /// Where the library of installed apps writes.
+    #[must_use]
+    pub fn library(&self) -> LibraryPlaces {
+        LibraryPlaces {
+            apps: self.root.join("apps"),
+            agents: self.agents.clone(),
+            services: self.services.clone(),
+            data: self.data(),
+            trash: self.trash(),
+            lock: self.root.join("roost.lock"),
         }
     }
 
@@ -182,6 +216,15 @@ pub struct HostSettings {
     pub store: StoreSettings,
     /// Where apps are found.
     pub catalogs: CatalogSettings,
+    /// How installed apps are kept current.
+    pub apps: AppSettings,
+}
+
+/// How installed apps are kept current.
+#[derive(Debug, Clone, Default)]
+pub struct AppSettings {
+    /// A version is taken by itself only so many days after it was first seen.
+    pub cool_down_days: u32,
 }
 
 /// Where apps are found, and what opens private ones.

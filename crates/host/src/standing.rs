@@ -2,6 +2,7 @@
 
 use crate::{
     gate::{Caller, Decision, Gate, Source as GivenBy},
+    library::Owner,
     settings::Home,
 };
 use roost_protocol::{
@@ -31,8 +32,9 @@ impl Standing {
     /// the source before it, others by their path.
     pub(crate) fn new(file: &Path, digest: Digest, asks: Asks, home: &Home) -> Self {
         let app = app_id(file, home);
-        // What a source brought is another's work, as what a catalog brings.
-        let origin = if home.source_of(file).is_some() { Origin::Catalog } else { Origin::Local };
+        // What a source brought, or came with an app, is another's work. Where nobody can say, it may be.
+        let is_own = home.source_of(file).is_none() && home.owner_of(file) == Owner::Nobody;
+        let origin = if is_own { Origin::Local } else { Origin::Catalog };
         Self { caller: Caller { app, digest, origin }, asks }
     }
 

@@ -4,6 +4,7 @@ use crate::{
     call_log::{CallRecord, is_call_id},
     host::Host,
     knowledge::NoProgress,
+    library::{AppListing, AppState},
 };
 use roost_protocol::{AgentListing, AgentState, Failure, Reason, Serving};
 use serde::Serialize;
@@ -36,7 +37,7 @@ pub struct Explanation {
     pub next: String,
 }
 
-/// Explains an agent or a service by name or file, a call by its id, or a reason code.
+/// Explains an installed app by its id, an agent or a service by name or file, a call by its id, or a reason code.
 pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure> {
     if let Some(reason) = Reason::ALL.iter().find(|reason| reason.code() == subject) {
         return Ok(Explanation {
@@ -51,6 +52,11 @@ pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure>
     }
     if is_call_id(subject) {
         return host.inner.call_log.find(subject).map(|record| explain_call(&record));
+    }
+    match host.library().show(subject).await {
+        Ok(app) => return Ok(explain_app(&app)),
+        Err(failure) if failure.reason == Reason::UnknownApp => {}
+        Err(failure) => return Err(failure),
     }
     let agents = host.agents(&NoProgress).await?;
     let fits = |agent: &&AgentListing| agent.name == subject || agent.file == subject;
@@ -73,6 +79,27 @@ pub async fn explain(host: &Host, subject: &str) -> Result<Explanation, Failure>
         &path,
         format!("see http://127.0.0.1/api/{} of a running host", service.name),
     ))
+}
+
+/// How an installed app stands.
+fn explain_app(app: &AppListing) -> Explanation {
+    let works = matches!(app.state, AppState::Enabled | AppState::PendingUpdate);
+    let version = app.version.as_deref().unwrap_or("without a version");
+    let cause = match &app.reason {
+        Some(failure) => failure.message.clone(),
+        None => format!("{version}, from {}, is installed and answers.", app.origin.sentence()),
+    };
+    let next = app.reason.as_ref().map(|failure| failure.next_step().to_owned());
+    let first = app.agents.first().map(|name| format!("roost call {name}"));
+    Explanation {
+        subject: app.id.clone(),
+        works,
+        reason: app.reason.as_ref().map(|failure| failure.reason),
+        cause,
+        place: app.agent_file.clone().or_else(|| app.service_file.clone()),
+        evidence: Vec::new(),
+        next: next.or(first).unwrap_or_else(|| "roost apps".to_owned()),
+    }
 }
 
 /// What went wrong in one call, and the grant that would have let it go on.

@@ -99,12 +99,16 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownFileRequest
         | Reason::UnknownCatalog
         | Reason::UnknownEntry
+        | Reason::UnknownApp
         | Reason::UnknownVersion => StatusCode::NOT_FOUND,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest
         | Reason::BadArguments
         | Reason::InvalidFileName
         | Reason::DigestMismatch
+        | Reason::BundleInvalid
+        | Reason::LockInvalid
+        | Reason::WrongUse
         | Reason::AddressRefused
         | Reason::UnknownModel => StatusCode::BAD_REQUEST,
         Reason::TooDeep => StatusCode::LOOP_DETECTED,
@@ -132,6 +136,8 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::StorageUnavailable
         | Reason::StorageDamaged
         | Reason::StorageNewer
+        | Reason::LibraryBusy
+        | Reason::LibraryUnusable
         | Reason::VaultUnusable => StatusCode::SERVICE_UNAVAILABLE,
         Reason::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Reason::WorkspacesOff => StatusCode::NOT_IMPLEMENTED,
@@ -139,6 +145,9 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::Disabled
         | Reason::AlreadyExists
         | Reason::AmbiguousEntry
+        | Reason::IdTaken
+        | Reason::FileTaken
+        | Reason::NoPreviousVersion
         | Reason::FileChanged
         | Reason::RunCancelled => StatusCode::CONFLICT,
         // What clients of the kernels expect when there is nobody to ask.

@@ -91,6 +91,7 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::sources::list, routes::sources::add))
         .routes(routes!(routes::sources::remove))
         .routes(routes!(routes::sources::sync))
+        .merge(apps())
         .routes(routes!(routes::secrets::list))
         .routes(routes!(routes::secrets::set, routes::secrets::remove))
         .routes(routes!(routes::tokens::list, routes::tokens::create))
@@ -125,6 +126,20 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .merge(workspace_extras())
         .merge(forms)
         .merge(run_imports)
+}
+
+/// Installed apps.
+fn apps() -> OpenApiRouter<Host> {
+    use routes::apps;
+    OpenApiRouter::new()
+        .routes(routes!(apps::list, apps::install))
+        .routes(routes!(apps::plan))
+        .routes(routes!(apps::install_locked))
+        .routes(routes!(apps::update))
+        .routes(routes!(apps::show, apps::remove))
+        .routes(routes!(apps::waiting))
+        .routes(routes!(apps::approve))
+        .routes(routes!(apps::roll_back))
 }
 
 /// The routes of the workspace.

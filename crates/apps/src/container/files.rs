@@ -110,7 +110,13 @@ impl Files {
     /// The files as a zip, each below the folder `root`. The same files always make the same bytes.
     #[must_use]
     pub fn to_zip(&self, root: &str) -> Vec<u8> {
-        zip_writer::write(self, root)
+        zip_writer::write(self, &format!("{root}/"))
+    }
+
+    /// The files as a zip, without a folder around them.
+    #[must_use]
+    pub fn to_flat_zip(&self) -> Vec<u8> {
+        zip_writer::write(self, "")
     }
 
     pub(crate) fn entries(&self) -> &BTreeMap<String, Vec<u8>> {

@@ -14,15 +14,15 @@ const MODE: u32 = 0o100_644 << 16;
 const LEVEL: u32 = 6;
 const FLAG_UTF_8: u16 = 0x0800;
 
-/// The files as a zip, each below the folder `root`.
+/// The files as a zip, each under `prefix` and its path.
 ///
 /// Invariant: [`Files`] come from a reader whose limits are far below what needs the format for large archives.
-pub(super) fn write(files: &Files, root: &str) -> Vec<u8> {
+pub(super) fn write(files: &Files, prefix: &str) -> Vec<u8> {
     let mut zip = Vec::new();
     let mut directory = Vec::new();
     let mut count = 0_u16;
     for (path, content) in files.iter() {
-        let name = format!("{root}/{path}");
+        let name = format!("{prefix}{path}");
         let deflated = deflate(content);
         let (method, packed) = if deflated.len() < content.len() { (8, &deflated[..]) } else { (0, content) };
         let mut header = Vec::with_capacity(26);

@@ -67,15 +67,23 @@ async fn settle(
     }
 }
 
-fn answer() -> Answer {
-    write!(io::stderr(), "Allow? [o]nce, this [v]ersion, [a]lways, [n]o: ")
-        .and_then(|()| io::stderr().flush())
-        .ok();
+/// Asks for a line, and gives it in small letters; nothing at the end of the input.
+pub(super) fn line(question: &str) -> String {
+    write!(io::stderr(), "{question}").and_then(|()| io::stderr().flush()).ok();
     let mut line = String::new();
-    if io::stdin().lock().read_line(&mut line).is_err() {
-        return Answer::Later;
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(_) => line.trim().to_lowercase(),
+        Err(_) => String::new(),
     }
-    match line.trim().to_lowercase().as_str() {
+}
+
+/// Asks a question that only a clear yes agrees to.
+pub(super) fn says_yes(question: &str) -> bool {
+    matches!(line(&format!("{question} [y]es, [n]o: ")).as_str(), "y" | "yes")
+}
+
+fn answer() -> Answer {
+    match line("Allow? [o]nce, this [v]ersion, [a]lways, [n]o: ").as_str() {
         "o" | "once" => Answer::Give(Lasting::Once),
         "v" | "version" => Answer::Give(Lasting::Version),
         "a" | "always" => Answer::Give(Lasting::Always),

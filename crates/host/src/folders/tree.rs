@@ -53,6 +53,11 @@ impl Stamp {
         }
     }
 
+    /// When the content was last changed, in seconds since 1970.
+    pub(super) fn modified_seconds(&self) -> i64 {
+        self.modified_ns.div_euclid(1_000_000_000)
+    }
+
     /// True when a later change is sure to leave another stamp.
     pub(super) fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

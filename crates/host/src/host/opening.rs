@@ -11,6 +11,7 @@ use crate::{
     folders::Folders,
     gate::Gate,
     knowledge::Knowledge,
+    library::LibraryState,
     local_models::{LocalModels, LocalServer},
     memory::Memories,
     modes::Modes,
@@ -72,6 +73,7 @@ impl Host {
         let inner = Inner {
             folders: Folders::new(&settings.home),
             catalogs: HostCatalogs::open(&settings),
+            library: LibraryState::open(&settings.home),
             modes: Modes::new(&settings.modes),
             soul: Soul::new(settings.home.soul().to_owned()),
             settings,

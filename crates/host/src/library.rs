@@ -1,0 +1,147 @@
+//! Apps that are installed: from where they are found to an agent that answers, and back.
+//!
+//! "Installed" is said only of what answered in its sandbox. What is on disk is changed by `roost_apps::library`, whole
+//! or not at all; here it is decided what may come in, with which rights, and which version serves.
+
+mod installed; // whose file it is
+mod source; // where an app is installed from
+mod grade; // how much it could do
+mod candidate; // a version that is tried before it counts
+mod plan; // what installing would mean
+mod install; // plans that are carried out
+mod update; // newer versions, older ones, and those that wait
+mod remove; // apps that go
+mod lock; // the same apps on another home
+mod listing; // installed apps as every surface shows them
+mod exchange; // an app as one file
+mod files; // what an app shares with people
+
+pub(crate) use self::installed::{InstalledFiles, Owner};
+pub use self::{
+    files::WorkspaceFile,
+    grade::Grade,
+    install::{Choice, Installed},
+    listing::{AppListing, AppState},
+    lock::LockedOutcome,
+    plan::{AskedRight, Given, InstallPlan},
+    remove::Removed,
+    source::InstallSource,
+    update::{UpdateOutcome, UpdateState},
+};
+pub use roost_apps::library::{AppKind, AppOrigin};
+
+use crate::{
+    host::{Host, Inner},
+    settings::Home,
+};
+use plan::Prepared;
+use roost_apps::library::{AppRecord, Change, Changed, Contents, Library};
+use roost_protocol::{Failure, Reason};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Plans that are kept so that what was shown is what is installed, without fetching it twice.
+const PLANS_KEPT_MAX: usize = 4;
+
+/// What a host knows of its library.
+pub(crate) struct LibraryState {
+    library: Library,
+    /// Held from the first look to the end of a change: what was decided must still hold when it is done.
+    changing: Arc<tokio::sync::Mutex<()>>,
+    plans: Mutex<Vec<Prepared>>,
+}
+
+impl LibraryState {
+    /// Finishes what was cut off. A library that cannot be used is told to whoever asks for it.
+    pub(crate) fn open(home: &Home) -> Self {
+        let library = Library::new(home.library());
+        if let Err(failure) = library.recover(&moment()) {
+            tracing::error!(reason = failure.reason.code(), %failure, "the library of installed apps");
+        }
+        Self { library, changing: Arc::default(), plans: Mutex::default() }
+    }
+
+    fn keep_plan(&self, plan: Prepared) {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        plans.retain(|kept| kept.source != plan.source);
+        plans.push(plan);
+        let surplus = plans.len().saturating_sub(PLANS_KEPT_MAX);
+        plans.drain(..surplus);
+    }
+
+    fn take_plan(&self, source: &InstallSource) -> Option<Prepared> {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = plans.iter().position(|kept| kept.source == *source)?;
+        Some(plans.remove(place))
+    }
+}
+
+/// The installed apps of a host. Clones are the same.
+#[derive(Clone)]
+pub struct AppLibrary {
+    host: Host,
+}
+
+impl Host {
+    /// The apps that are installed in this home.
+    #[must_use]
+    pub fn library(&self) -> AppLibrary {
+        AppLibrary { host: self.clone() }
+    }
+}
+
+impl AppLibrary {
+    fn inner(&self) -> &Arc<Inner> {
+        &self.host.inner
+    }
+
+    fn disk(&self) -> &Library {
+        &self.host.inner.library.library
+    }
+
+    fn home(&self) -> &Home {
+        self.host.home()
+    }
+
+    /// Everything that is installed.
+    fn contents(&self) -> Result<Contents, Failure> {
+        self.disk().read()
+    }
+
+    /// One app.
+    fn record(&self, id: &str) -> Result<AppRecord, Failure> {
+        self.contents()?.app(id).cloned().ok_or_else(|| unknown(id))
+    }
+
+    /// One change at a time in this process; the lock file keeps others apart.
+    async fn turn(&self) -> tokio::sync::OwnedMutexGuard<()> {
+        Arc::clone(&self.inner().library.changing).lock_owned().await
+    }
+
+    /// Changes what is installed. Comes to its end whether or not anybody waits for it.
+    async fn change(
+        &self,
+        decide: impl FnOnce(&Contents) -> Result<Change, Failure> + Send + 'static,
+    ) -> Result<Changed, Failure> {
+        let library = self.disk().clone();
+        let changed = tokio::task::spawn_blocking(move || library.change(&moment(), decide)).await;
+        changed.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?
+    }
+}
+
+/// Now, as files in the trash are named by it.
+fn moment() -> String {
+    jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S.%3fZ").to_string()
+}
+
+/// Now, as records have it.
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn unknown(id: &str) -> Failure {
+    let shown: String = id.escape_debug().take(100).collect();
+    Failure::new(Reason::UnknownApp, format!("no app `{shown}` is installed"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Where an app is installed from, as a person writes it, and bringing it from there.
+
+use crate::{
+    catalogs::{EntryName, RepositoryAddress},
+    host::Host,
+};
+use roost_apps::{
+    AgentFile, Arrival, Bundle, ContainerLimits, Submission,
+    library::{AppOrigin, Egg, Package, package_refused},
+    look_at, read_zip,
+};
+use roost_protocol::{Failure, Reason};
+use std::path::{Path, PathBuf};
+
+/// Endings that only files have: a text with one of them is a path, not the id of an app.
+const FILE_ENDINGS: [&str; 5] = [".py", ".ts", ".js", ".zip", ".egg"];
+
+/// Where an app is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstallSource {
+    /// A file, a folder or a zip of this machine, absolute.
+    Path(PathBuf),
+    /// An app of a catalog.
+    Entry(EntryName),
+    /// A repository.
+    Repository(RepositoryAddress),
+    /// One agent file at an address.
+    File(String),
+}
+
+impl InstallSource {
+    /// Reads what a person wrote. Paths must be absolute by now.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        let text = text.trim();
+        if text.contains("://") {
+            return match RepositoryAddress::is_meant(text) {
+                true => RepositoryAddress::parse(text).map(Self::Repository),
+                false => Ok(Self::File(text.to_owned())),
+            };
+        }
+        if text.starts_with('/') {
+            return Ok(Self::Path(PathBuf::from(text)));
+        }
+        if Self::is_path(text) {
+            let message = format!("`{}` is not an absolute path", text.escape_debug());
+            return Err(Failure::new(Reason::WrongUse, message));
+        }
+        EntryName::parse(text).map(Self::Entry)
+    }
+
+    /// True for a text that can only be a path.
+    #[must_use]
+    pub fn is_path(text: &str) -> bool {
+        let has_ending = FILE_ENDINGS.iter().any(|ending| text.ends_with(ending));
+        let is_address = text.contains("://");
+        let is_name = text.starts_with('@') && text.matches('/').count() == 1;
+        !is_address && (text.starts_with(['.', '/', '~']) || (text.contains('/') && !is_name) || has_ending)
+    }
+}
+
+/// An app that was brought, and the state that came with it.
+#[derive(Debug, Clone)]
+pub(crate) struct Brought {
+    pub(crate) package: Package,
+    pub(crate) state: Vec<(String, Vec<u8>)>,
+}
+
+impl From<Package> for Brought {
+    fn from(package: Package) -> Self {
+        Self { package, state: Vec::new() }
+    }
+}
+
+/// Brings an app. Nothing is written.
+pub(crate) async fn bring(host: &Host, source: &InstallSource) -> Result<Brought, Failure> {
+    match source {
+        InstallSource::Path(path) => {
+            let path = path.clone();
+            let read = tokio::task::spawn_blocking(move || of_path(&path)).await;
+            read.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?
+        }
+        InstallSource::Entry(name) => {
+            Package::from_fetched(host.catalogs()?.fetch(name).await?).map(Brought::from)
+        }
+        InstallSource::Repository(address) => {
+            let fetched = host.catalogs()?.fetcher().await?.fetch_repository(address).await?;
+            Package::from_fetched(fetched).map(Brought::from)
+        }
+        InstallSource::File(url) => {
+            let fetched = host.catalogs()?.fetcher().await?.fetch_file(url).await?;
+            Package::from_fetched(fetched).map(Brought::from)
+        }
+    }
+}
+
+fn of_path(path: &Path) -> Result<Brought, Failure> {
+    let shown = path.display().to_string();
+    let origin = AppOrigin::Path { path: shown.clone() };
+    match look_at(path)? {
+        Arrival::File => Package::from_file(&AgentFile::read(path)?).map(Brought::from),
+        Arrival::Folder => {
+            let bundle = Bundle::from_folder(path, &Submission::default());
+            let bundle = bundle.map_err(|errors| package_refused(&shown, &errors))?;
+            Package::from_bundle(&bundle, origin).map(Brought::from)
+        }
+        Arrival::Zip(bytes) => of_zip(&bytes, &shown, origin),
+    }
+}
+
+/// A zip: what a host exported, or a bundle that passes the whole gate.
+pub(crate) fn of_zip(bytes: &[u8], shown: &str, origin: AppOrigin) -> Result<Brought, Failure> {
+    if let Ok(files) = read_zip(bytes, &ContainerLimits::BUNDLE)
+        && let Some(Egg { package, state }) = Egg::from_files(&files, origin.clone())?
+    {
+        return Ok(Brought { package, state });
+    }
+    let bundle = Bundle::from_zip(bytes, &Submission::default());
+    let bundle = bundle.map_err(|errors| package_refused(shown, &errors))?;
+    Package::from_bundle(&bundle, origin).map(Brought::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InstallSource;
+
+    #[test]
+    fn what_a_person_writes_is_one_of_four_things() {
+        let kind = |text: &str| match InstallSource::parse(text) {
+            Ok(InstallSource::Path(_)) => "path",
+            Ok(InstallSource::Entry(_)) => "entry",
+            Ok(InstallSource::Repository(_)) => "repository",
+            Ok(InstallSource::File(_)) => "file",
+            Err(_) => "refused",
+        };
+        for (text, expected) in [
+            ("/a/tea_agent.py", "path"),
+            ("tea", "entry"),
+            ("@ada/tea", "entry"),
+            ("tea@1.0.0", "entry"),
+            ("@ada/tea@1.0.0", "entry"),
+            ("https://github.com/ada/tea", "repository"),
+            ("https://github.com/ada/tea/tree/main/apps/tea", "repository"),
+            ("https://example.org/tea_agent.py", "file"),
+            ("./tea", "refused"),
+            ("tea.zip", "refused"),
+            ("a/b", "refused"),
+            ("../tea", "refused"),
+            ("https://github.com/..", "refused"),
+            ("", "refused"),
+            ("Tea", "refused"),
+        ] {
+            assert_eq!(kind(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Installed apps in a host.
