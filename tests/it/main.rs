@@ -14,6 +14,7 @@ mod first_minute;
 mod hostile;
 mod hot;
 mod http;
+mod library;
 mod many;
 mod memory;
 mod names;

@@ -142,6 +142,3 @@ fn unknown(id: &str) -> Failure {
     let shown: String = id.escape_debug().take(100).collect();
     Failure::new(Reason::UnknownApp, format!("no app `{shown}` is installed"))
 }
-
-#[cfg(test)]
-mod tests;

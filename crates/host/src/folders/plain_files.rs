@@ -68,3 +68,42 @@ fn named(name: &str) -> Result<FilePath, Failure> {
             .with_next("name a file in the folder, without `..`")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FolderFiles;
+    use roost_protocol::Reason;
+    use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn files_are_listed_read_written_and_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let files = FolderFiles::open(&home.path().join("tea")).unwrap();
+        files.write("a/b.txt", b"one").unwrap();
+        files.write("a/b.txt", b"two").unwrap();
+        assert_eq!(files.names().unwrap(), ["a/b.txt"]);
+        assert_eq!(files.read("a/b.txt", 10).unwrap().unwrap(), b"two");
+        assert!(files.remove("a/b.txt").unwrap() && !files.remove("a/b.txt").unwrap());
+        assert_eq!(files.read("a/b.txt", 10).unwrap(), None);
+    }
+
+    #[test]
+    fn no_name_and_no_link_leads_out_of_the_folder() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("secret"), "secret").unwrap();
+        let folder = home.path().join("tea");
+        let files = FolderFiles::open(&folder).unwrap();
+        symlink(home.path().join("secret"), folder.join("link")).unwrap();
+        symlink(home.path(), folder.join("out")).unwrap();
+        for name in ["link", "out/secret"] {
+            assert!(!matches!(files.read(name, 100), Ok(Some(_))), "{name}");
+        }
+        assert!(files.write("out/secret", b"changed").is_err());
+        assert_eq!(fs::read_to_string(home.path().join("secret")).unwrap(), "secret");
+        for name in ["", ".", "..", "../secret", "/etc/passwd", "a/../../secret", "a\0b", "a//b"] {
+            assert_eq!(files.read(name, 100).unwrap_err().reason, Reason::InvalidFileName, "{name}");
+            assert!(files.write(name, b"x").is_err(), "{name}");
+        }
+        assert_eq!(files.names().unwrap(), Vec::<String>::new());
+    }
+}

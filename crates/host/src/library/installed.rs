@@ -108,3 +108,36 @@ impl InstalledFiles {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Owner;
+    use crate::settings::Home;
+    use std::fs;
+
+    #[test]
+    fn a_file_is_the_apps_while_it_arrives_and_nobodys_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new(folder.path().to_owned(), None);
+        let file = home.agents().join("tea_agent.py");
+        assert_eq!(home.owner_of(&file), Owner::Nobody);
+        let arriving = home.installed().arriving(roost_protocol::FileKind::Agent, "tea_agent.py", "tea");
+        assert_eq!(home.owner_of(&file), Owner::App("tea".to_owned()));
+        assert_eq!(home.owner_of(&home.services().join("tea_agent.py")), Owner::Nobody);
+        assert_eq!(home.owner_of(&folder.path().join("tea_agent.py")), Owner::Nobody);
+        drop(arriving);
+        assert_eq!(home.owner_of(&file), Owner::Nobody);
+    }
+
+    #[test]
+    fn where_the_list_cannot_be_read_every_file_may_be_another_s_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new(folder.path().to_owned(), None);
+        let file = home.agents().join("tea_agent.py");
+        fs::create_dir_all(folder.path().join("apps")).unwrap();
+        fs::write(home.library().list(), "{").unwrap();
+        assert_eq!((home.owner_of(&file), home.owner_of(&file)), (Owner::Unknown, Owner::Unknown));
+        fs::remove_file(home.library().list()).unwrap();
+        assert_eq!(home.owner_of(&file), Owner::Nobody);
+    }
+}

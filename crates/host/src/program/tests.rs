@@ -29,6 +29,7 @@ async fn host(folder: &Path) -> Host {
         agents: BTreeMap::new(),
         models: crate::chat::ModelSettings::default(),
         store: crate::settings::StoreSettings::default(),
+        apps: crate::settings::AppSettings::default(),
         catalogs: crate::settings::CatalogSettings::default(),
         tracker: None,
         pinned_agents: Vec::new(),

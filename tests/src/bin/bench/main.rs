@@ -8,6 +8,7 @@ mod bundles; // what comes from outside, judged
 mod catalog; // finding an app
 mod chat; // turns through the whole program
 mod gate; // decisions and what files ask for
+mod install; // an app, from a catalog to its answer
 mod sandbox; // what confinement costs
 mod workspace; // files with history
 
@@ -89,6 +90,9 @@ async fn measure() -> Result<Table> {
     }
     if wanted("catalog") {
         catalog::search(&mut table)?;
+    }
+    if wanted("install") {
+        install::from_catalog(&mut table).await?;
     }
     Ok(table)
 }
@@ -243,6 +247,7 @@ impl Bench {
             modes: ModeSettings::default(),
             store: roost_host::StoreSettings::default(),
             catalogs: roost_host::catalogs::CatalogSettings::default(),
+            apps: roost_host::AppSettings::default(),
         };
         let host = Host::open(settings).await?;
         host.agents(&NoProgress).await?;

@@ -1,1 +1,0 @@
-//! Installed apps in a host.
