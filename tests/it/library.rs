@@ -1,6 +1,8 @@
 //! Installed apps as a person lives with them: installed, updated, taken back, removed, and what goes wrong meanwhile.
 
+mod binder; // as RAPP clients ask
 mod cut_off; // programs that are killed, and several at once
+mod gated; // apps in private repositories
 mod refused; // what is not installed, and leaves nothing
 mod updates; // newer versions, and those that wait
 
@@ -129,7 +131,10 @@ fn an_app_of_a_catalog_is_installed_answers_and_is_removed() {
     let home = TestHome::new();
     Store::of(&home).publish_tea("1.0.0", "");
     let plan = works(&home, &["install", "tea", "--dry-run"]);
-    assert_eq!((&plan["id"], &plan["publisher"], &plan["grade"]), (&json!("tea"), &json!("@ada"), &json!("A")));
+    assert_eq!(
+        (&plan["id"], &plan["publisher"], &plan["grade"]),
+        (&json!("tea"), &json!("@ada"), &json!("A"))
+    );
     assert!(left_by_apps(&home).is_empty(), "a look leaves nothing");
 
     let installed = works(&home, &["install", "@ada/tea", "--yes"]);

@@ -14,6 +14,7 @@ mod host_call; // what an agent asks of the host
 mod folder; // what became of an agent's folder
 mod perform; // one call of an agent and its receipt
 mod listing; // agents as every surface lists them
+mod media_type; // what browsers are told a file is
 
 pub use self::{
     dependencies::Dependencies,
@@ -26,6 +27,7 @@ pub use self::{
     },
     limits::Limits,
     listing::{AgentListing, AgentState, EndpointListing, Serving},
+    media_type::media_type,
     perform::{
         CallId, CallOutcome, Enforcement, HostTraffic, Level, ModelUse, NetworkMode, Performed, Receipt,
         WorkerUse,

@@ -122,6 +122,7 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(openapi::show))
         .routes(routes!(openapi::show_v1))
         .routes(routes!(routes::discovery::show))
+        .merge(binder())
         .merge(contract())
         .merge(workspace_extras())
         .merge(forms)
@@ -140,6 +141,39 @@ fn apps() -> OpenApiRouter<Host> {
         .routes(routes!(apps::waiting))
         .routes(routes!(apps::approve))
         .routes(routes!(apps::roll_back))
+}
+
+/// Installed apps, as RAPP clients ask for them.
+fn binder() -> OpenApiRouter<Host> {
+    use routes::binder::{self, files};
+    OpenApiRouter::new()
+        .routes(routes!(binder::installed))
+        .routes(routes!(binder::installed_at_root))
+        .routes(routes!(binder::installed_by_name))
+        .routes(routes!(binder::rapplications))
+        .routes(routes!(binder::catalog))
+        .routes(routes!(binder::catalog_part))
+        .routes(routes!(binder::install))
+        .routes(routes!(binder::install_file))
+        .routes(routes!(binder::uninstall))
+        .routes(routes!(binder::export))
+        .routes(routes!(binder::import))
+        .routes(routes!(binder::invoke))
+        .routes(routes!(files::page_root))
+        .routes(routes!(files::page_file))
+        .nest("/api/binder/workspace", shared_files())
+        // Where later RAPP hosts have them.
+        .nest("/api/workspace", shared_files())
+}
+
+/// What an app shares with people.
+fn shared_files() -> OpenApiRouter<Host> {
+    use routes::binder::files;
+    OpenApiRouter::new()
+        .routes(routes!(files::info))
+        .routes(routes!(files::list))
+        .routes(routes!(files::read, files::write, files::remove))
+        .routes(routes!(files::reveal))
 }
 
 /// The routes of the workspace.

@@ -3,6 +3,7 @@
 pub(crate) mod agent_files;
 pub(crate) mod agents;
 pub(crate) mod apps;
+pub(crate) mod binder;
 pub(crate) mod chat;
 pub(crate) mod diagnostics;
 pub(crate) mod discovery;

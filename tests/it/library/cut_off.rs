@@ -58,7 +58,8 @@ fn two_installs_at_once_end_in_one_app_that_answers() {
         command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
     };
     let both = [start(), start()];
-    let worked = both.into_iter().filter_map(|one| one.wait_with_output().ok()).filter(|one| one.status.success());
+    let worked =
+        both.into_iter().filter_map(|one| one.wait_with_output().ok()).filter(|one| one.status.success());
     assert!(worked.count() >= 1);
     let apps = works(&home, &["apps"])["apps"].clone();
     assert_eq!((apps.as_array().unwrap().len(), &apps[0]["state"]), (1, &json!("enabled")));

@@ -20,7 +20,10 @@ fn a_newer_version_serves_when_it_answers_and_can_be_gone_back_from() {
     assert_eq!(update(&home, &[])["state"], "current");
     store.publish_tea("1.1.0", "");
     let updated = update(&home, &[]);
-    assert_eq!((&updated["state"], &updated["from"], &updated["to"]), (&json!("updated"), &json!("1.0.0"), &json!("1.1.0")));
+    assert_eq!(
+        (&updated["state"], &updated["from"], &updated["to"]),
+        (&json!("updated"), &json!("1.0.0"), &json!("1.1.0"))
+    );
     assert_eq!(says(&home, "Tea"), "Tea 1.1.0 in tea");
 
     store.publish_tea("1.2.0", "raise RuntimeError('broken')");
@@ -53,9 +56,15 @@ fn a_version_that_asks_for_more_waits_for_a_yes() {
     store.publish_tea("1.1.0", "URL = 'https://one.example/'\nimport urllib.request\n# the same");
     assert_eq!(update(&home, &[])["state"], "updated", "nothing new is asked for");
     let rights = works(&home, &["rights", "tea_agent.py"]);
-    assert_eq!(rights["rights"][0]["state"], "granted_version", "what was given is given to it too: {rights}");
+    assert_eq!(
+        rights["rights"][0]["state"], "granted_version",
+        "what was given is given to it too: {rights}"
+    );
 
-    store.publish_tea("2.0.0", "URLS = ['https://one.example/', 'https://two.example/']\nimport urllib.request");
+    store.publish_tea(
+        "2.0.0",
+        "URLS = ['https://one.example/', 'https://two.example/']\nimport urllib.request",
+    );
     let waiting = update(&home, &[]);
     assert_eq!(waiting["state"], "waiting", "{waiting}");
     assert_eq!(waiting["new_rights"][0]["right"], "network:two.example");
@@ -68,7 +77,8 @@ fn a_version_that_asks_for_more_waits_for_a_yes() {
     works(&home, &["update", "--approve", "tea", "--yes"]);
     assert_eq!(says(&home, "Tea"), "Tea 2.0.0 in tea");
     let rights = works(&home, &["rights", "tea_agent.py"]);
-    let states: Vec<&Value> = rights["rights"].as_array().unwrap().iter().map(|right| &right["state"]).collect();
+    let states: Vec<&Value> =
+        rights["rights"].as_array().unwrap().iter().map(|right| &right["state"]).collect();
     assert_eq!(states, [&json!("granted_version"), &json!("granted_version")]);
     failed(&home, &["update", "--approve", "tea", "--yes"], "unknown_version");
     assert_eq!(update(&home, &["tea", "--rollback"])["to"], "1.1.0");
@@ -84,7 +94,10 @@ fn a_version_that_is_too_young_is_taken_only_when_it_is_asked_for() {
     store.publish_tea("1.1.0", "");
     for _ in 0..2 {
         let young = update(&home, &[]);
-        assert_eq!((&young["state"], &young["reason"]["reason"]), (&json!("young"), &json!("version_too_young")));
+        assert_eq!(
+            (&young["state"], &young["reason"]["reason"]),
+            (&json!("young"), &json!("version_too_young"))
+        );
     }
     assert_eq!(says(&home, "Tea"), "Tea 1.0.0 in tea");
     assert_eq!(update(&home, &["tea", "--now"])["state"], "updated");

@@ -126,6 +126,21 @@ impl Fetcher {
         })
     }
 
+    /// Fetches an archive from an address, at most as large as a bundle may be.
+    pub async fn fetch_archive(&self, url: &str) -> Result<Vec<u8>, Failure> {
+        let url = self.places.here(url.trim());
+        let wanted = Wanted {
+            what: "the archive",
+            url: &url,
+            reach: Reach::Anywhere,
+            content: Content::Archive,
+            bytes_max: PartKind::Egg.bytes_max(),
+            guarded: None,
+            etag: None,
+        };
+        self.bytes(&wanted).await
+    }
+
     /// Asks for every file of a gated entry without a token, as a store must before it lists one: each has to be
     /// answered with 404.
     pub async fn probe_gate(&self, entry: &Entry) -> Result<(), Failure> {
