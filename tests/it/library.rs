@@ -47,8 +47,14 @@ impl Store {
         fs::create_dir_all(&folder).unwrap();
         let store = Self { folder };
         store.write_index(&[]);
-        home.json(&["store", "add", store.folder.to_str().unwrap(), "--name", "mine", "--first"]);
+        store.add_to(home, "mine");
         store
+    }
+
+    /// The only catalog of a home: nothing is asked of other computers.
+    fn add_to(&self, home: &TestHome, name: &str) {
+        works(home, &["store", "add", self.folder.to_str().unwrap(), "--name", name, "--first"]);
+        works(home, &["store", "remove", "official"]);
     }
 
     fn write_index(&self, entries: &[Value]) {
@@ -150,6 +156,7 @@ fn an_app_of_a_catalog_is_installed_answers_and_is_removed() {
     assert_eq!(works(&home, &["why", "tea"])["works"], true);
     let rights = works(&home, &["rights", "tea_agent.py"]);
     assert_eq!(rights["origin"], "catalog", "an app is another's work");
+    assert_eq!(works(&home, &["rights", "tea"]), rights, "an app is known by its id");
 
     fs::write(data.join("workspaces/tea/mine.txt"), "mine").unwrap();
     let removed = works(&home, &["remove", "tea"]);
@@ -193,7 +200,7 @@ fn a_lock_file_makes_the_same_library_elsewhere_or_nothing() {
     let store = Store::of(&home);
     store.publish_tea("1.0.0", "");
     works(&home, &["install", "tea", "--yes"]);
-    works(&other, &["store", "add", store.folder.to_str().unwrap(), "--name", "theirs", "--first"]);
+    store.add_to(&other, "theirs");
     let lock = home.root().join("roost.lock");
     let lock = lock.to_str().unwrap();
     failed(&other, &["install", "--locked", lock], "consent_needed");

@@ -311,9 +311,11 @@ impl Inner {
         Surroundings { gate: &self.gate, places: self.workshop.places(), call: self.call_ids.next(), context }
     }
 
-    /// Who an app is and what it asks for: an agent or a service by name, a file of one of the two folders, or a file
-    /// elsewhere.
+    /// Who an app is and what it asks for: an installed app by its id, an agent or a service by name, a file of one of
+    /// the two folders, or a file elsewhere.
     pub(crate) async fn standing(&self, app: &str) -> Result<Standing, Failure> {
+        let installed = self.file_of_app(app);
+        let app = installed.as_deref().unwrap_or(app);
         let folders = [&self.agents.own().folder, &self.services.own().folder];
         let in_folder = folders.into_iter().find(|folder| {
             !app.contains('/')

@@ -75,6 +75,15 @@ impl LibraryState {
     }
 }
 
+impl Inner {
+    /// The file that stands for an installed app where rights are given: its agent, else its service.
+    pub(crate) fn file_of_app(&self, id: &str) -> Option<String> {
+        let contents = self.library.library.read().ok()?;
+        let (_, part) = contents.app(id)?.current.code().next()?;
+        Some(part.file_name.clone())
+    }
+}
+
 /// The installed apps of a host. Clones are the same.
 #[derive(Clone)]
 pub struct AppLibrary {

@@ -19,7 +19,7 @@ use roost_apps::{
 use roost_protocol::{Failure, FileKind, Reason, Right};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What came of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +141,7 @@ impl AppLibrary {
             let after = AppRecord {
                 previous: Some(app.current.clone()),
                 current: previous,
+                waiting: None,
                 reason: None,
                 ..app.clone()
             };
@@ -157,8 +158,9 @@ impl AppLibrary {
                 InstallSource::Repository(RepositoryAddress { repo, reference, path })
             }
             AppOrigin::File { url } => InstallSource::File(url.clone()),
-            AppOrigin::Path { path } => InstallSource::Path(path.into()),
-            AppOrigin::Sent => return Ok(None),
+            AppOrigin::Path { path } if Path::new(path).exists() => InstallSource::Path(path.into()),
+            // What is not where it was has nothing newer.
+            AppOrigin::Path { .. } | AppOrigin::Sent => return Ok(None),
             origin => match self.newer_entry(app, origin.catalog().unwrap_or_default()).await? {
                 Some(name) => InstallSource::Entry(name),
                 None => return Ok(None),
@@ -198,7 +200,8 @@ impl AppLibrary {
     /// Why a version is not taken by itself yet. Notes when it was first seen.
     async fn too_young(&self, app: &AppRecord, found: &Package) -> Result<Option<Failure>, Failure> {
         let days = self.inner().settings.apps.cool_down_days;
-        if days == 0 {
+        // What a person changes on this machine is theirs to take.
+        if days == 0 || matches!(app.current.origin, AppOrigin::Path { .. }) {
             return Ok(None);
         }
         let version = found.version.clone().unwrap_or_else(|| found.digest().to_string());
