@@ -23,6 +23,8 @@ pub use self::{
     scaffold::{NewApp, new_app},
 };
 
+pub(crate) use self::{index_entry::CATALOG, python_json::parse as parse_json};
+
 use crate::container::{self, ContainerLimits, Files, Refusal, Refused};
 use checks::Paths;
 use serde::Serialize;
@@ -196,6 +198,14 @@ impl Bundle {
         Self::proven(files, checked)
     }
 
+    /// Files of a repository that a catalog is to name. The folder they are in may be called anything.
+    pub fn from_repository(files: Files, submission: &Submission) -> Result<Self, Vec<BundleError>> {
+        let manifest = checks::read_manifest(&Tree::top(files.entries(), "")).map_err(|error| vec![error])?;
+        let id = manifest.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let checked = checks::check_repository(&Tree::top(files.entries(), &id), submission)?;
+        Self::proven(files, checked)
+    }
+
     /// Files as a catalog already has them, with a manifest of their own. Only what installing needs is checked.
     pub fn from_catalog_files(files: Files) -> Result<Self, Vec<BundleError>> {
         let manifest = checks::read_manifest(&Tree::top(files.entries(), "")).map_err(|error| vec![error])?;
@@ -342,7 +352,7 @@ fn too_large(bytes: &[u8]) -> BundleError {
 }
 
 /// A container's refusals as codes of the gate.
-fn refused(refusals: Vec<Refused>) -> Vec<BundleError> {
+pub(crate) fn refused(refusals: Vec<Refused>) -> Vec<BundleError> {
     let code = |refusal| match refusal {
         Refusal::TooLarge => Code::BundleTooLarge,
         Refusal::NotAnArchive => Code::BadZip,

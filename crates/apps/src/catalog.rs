@@ -36,12 +36,15 @@ pub use self::{
     joined::{JoinedCatalogs, Offer},
     part::{Part, PartKind},
     places::Places,
+    repository::DeclaredFiles,
     repository_address::RepositoryAddress,
     search::{Filters, Hit},
     source_list::{CatalogAddress, CatalogSource, Position},
     token::{Token, TokenSources},
     web::{Web, WebLimits},
 };
+
+pub(crate) use self::entry::{is_commit, is_inner_path, is_reference, is_repository, shown};
 
 use roost_protocol::{Failure, Reason};
 use serde::Deserialize;

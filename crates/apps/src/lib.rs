@@ -22,6 +22,7 @@ mod container; // archives and folders, checked before anything is taken out
 mod bundle; // rapplications: the gate and what it lets through
 pub mod catalog; // what can be installed, and fetching it
 pub mod library; // what is installed
+pub mod storefront; // a catalog that a maintainer runs
 
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},

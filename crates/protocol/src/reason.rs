@@ -246,6 +246,16 @@ reasons! {
     LibraryBusy = "library_busy", "Another command changes the installed apps right now.", "try again in a moment";
     /// The lock file is not one.
     LockInvalid = "lock_invalid", "This is not a lock file of installed apps.", "use the roost.lock of a home, unchanged";
+    /// The folder of a store cannot be used.
+    StoreUnusable = "store_unusable", "This folder is not a store that can be used.", "see the detail; `roost store init FOLDER` makes a new one";
+    /// Somebody else changes the store.
+    StoreBusy = "store_busy", "Another program is changing the store.", "try again in a moment; nothing was changed";
+    /// A submission did not pass.
+    SubmissionRefused = "submission_refused", "The store did not take the submission.", "correct what is named; docs/apps.md explains every code";
+    /// The store has no place for submissions.
+    NoSubmissions = "no_submissions", "This store takes no submissions over the network.", "write an issue for it with `roost publish --issue`";
+    /// The token shown to a store opens nothing.
+    TokenRefused = "token_refused", "The store does not take this token.", "ask its maintainer for a token; `roost store token create` makes one";
     /// No such secret.
     UnknownSecret = "unknown_secret", "There is no secret of this name.", "see `roost secrets list`";
     /// An agent was granted a secret that is not there.

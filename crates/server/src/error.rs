@@ -101,6 +101,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownEntry
         | Reason::UnknownApp
         | Reason::UnknownVersion => StatusCode::NOT_FOUND,
+        Reason::TokenRefused => StatusCode::UNAUTHORIZED,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         Reason::BadRequest
         | Reason::BadArguments
@@ -130,6 +131,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::GatedNoAccess
         | Reason::WrongPassword => StatusCode::FORBIDDEN,
         Reason::Busy
+        | Reason::StoreBusy
         | Reason::SandboxUnavailable
         | Reason::GrantsUnusable
         | Reason::AuditUnusable

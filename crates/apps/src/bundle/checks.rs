@@ -45,6 +45,30 @@ pub(super) fn check(
     submission: &Submission,
     rules: Rules,
 ) -> Result<Checked, Vec<BundleError>> {
+    run(tree, submission, rules, Home::Bundle)
+}
+
+/// The same for files that stay in a repository of their own: it needs neither an entry nor a README.
+pub(super) fn check_repository(
+    tree: &Tree<'_>,
+    submission: &Submission,
+) -> Result<Checked, Vec<BundleError>> {
+    run(tree, submission, Rules::Spec, Home::Repository)
+}
+
+/// Where the files will be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Bundle,
+    Repository,
+}
+
+fn run(
+    tree: &Tree<'_>,
+    submission: &Submission,
+    rules: Rules,
+    home: Home,
+) -> Result<Checked, Vec<BundleError>> {
     let manifest = read_manifest(tree).map_err(|error| vec![error])?;
     let errors = manifest_checks::check(&manifest, rules);
     if !errors.is_empty() {
@@ -54,8 +78,8 @@ pub(super) fn check(
     let mut checking = Checking { tree, rules, manifest: &manifest, is_gated, errors: Vec::new() };
     checking.check_names(submission);
     let paths = if is_gated { Paths::default() } else { checking.check_files() };
-    let submitted = checking.check_entry();
-    if tree.get(README).is_none() {
+    let submitted = if home == Home::Bundle { checking.check_entry() } else { Map::new() };
+    if home == Home::Bundle && tree.get(README).is_none() {
         checking.add(Code::NoReadme, README, "there is no `README.md`");
     }
     if !is_truthy(manifest.get("ui")) {

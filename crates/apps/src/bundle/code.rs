@@ -121,6 +121,29 @@ codes! {
     NoReadme = "E_NO_README", Published, "There is no `README.md`.";
     NoUi = "E_NO_UI", Published, "`ui` is not declared: an agent without a page belongs in the agent registry.";
     BareAgentBelongsInRar = "E_BARE_AGENT_BELONGS_IN_RAR", Published, "Neither `agent` nor `service` is declared: there is no app here.";
+    NoPayload = "E_NO_PAYLOAD", Published, "The issue has no block of JSON.";
+    BadPayloadJson = "E_BAD_PAYLOAD_JSON", Published, "The issue's block of JSON is not a JSON object.";
+    UnknownSubmissionType = "E_UNKNOWN_SUBMISSION_TYPE", Published, "`submission_type` is neither `bundle` nor `federation`.";
+    NoBundle = "E_NO_BUNDLE", Published, "The issue has no block `bundle`.";
+    BadBundleBase64 = "E_BAD_BUNDLE_BASE64", Published, "The block `bundle` is not base64.";
+    BadSource = "E_BAD_SOURCE", Published, "A federation names no repository that can be listed.";
+    BadRepo = "E_BAD_REPO", Published, "The repository is not OWNER/REPOSITORY with a branch and a folder.";
+    FetchManifest = "E_FETCH_MANIFEST", Published, "The repository has no `manifest.json` there.";
+    NoPending = "E_NO_PENDING", Published, "Nothing waits for review.";
+    NoPendingForIssue = "E_NO_PENDING_FOR_ISSUE", Published, "No submission of this name waits for review.";
+    StagedMissing = "E_STAGED_MISSING", Published, "The staged files are not there.";
+    UnknownMode = "E_UNKNOWN_MODE", Published, "The submission waits in a mode that is not known.";
+    BadFederationSource = "E_BAD_FEDERATION_SOURCE", Published, "The submission waits without a repository and a commit.";
+    RevalidateFailed = "E_REVALIDATE_FAILED", Published, "What was fine when it arrived is not fine any more.";
+    NotASubmission = "E_NOT_A_SUBMISSION", Ours, "The issue's title does not begin with `[RAPP]`.";
+    PayloadMismatch = "E_PAYLOAD_MISMATCH", Ours, "The submission says something else than the manifest.";
+    BadSubmitter = "E_BAD_SUBMITTER", Ours, "Who submits is not an account name.";
+    CommitUnknown = "E_COMMIT_UNKNOWN", Ours, "The commit of the repository could not be found out.";
+    GateOpen = "E_GATE_OPEN", Ours, "A file that is said to be private is given to everybody.";
+    OverrideNotApproved = "E_OVERRIDE_NOT_APPROVED", Ours, "Another publisher is named, and no maintainer has said yes to that.";
+    StagedChanged = "E_STAGED_CHANGED", Ours, "The submission is not the one that was looked at.";
+    FindingsNotAccepted = "E_FINDINGS_NOT_ACCEPTED", Ours, "The security scan found something, and no maintainer has accepted it.";
+    TooManyPending = "E_TOO_MANY_PENDING", Ours, "Too many submissions wait for review.";
 }
 
 impl Serialize for Code {

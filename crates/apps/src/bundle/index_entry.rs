@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 pub(super) const FILE: &str = "index_entry.json";
 
-const CATALOG: &str = "https://raw.githubusercontent.com/kody-w/rapp_store/main";
+/// Where the published store has its files; a store elsewhere puts its own place there.
+pub(crate) const CATALOG: &str = "https://raw.githubusercontent.com/kody-w/rapp_store/main";
 
 /// Fields that pass from the manifest before anything is made of the files.
 const OPTIONAL: [&str; 6] =

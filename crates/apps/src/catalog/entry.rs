@@ -107,6 +107,13 @@ impl Entry {
         Self::of_fields(&fields, raw).map_err(|message| (id, message))
     }
 
+    /// Reads an entry that was made here.
+    pub fn of_document(fields: &Map<String, Value>) -> Result<Self, Failure> {
+        let wrong = |message: String| Failure::new(Reason::EntryInvalid, message);
+        let raw = serde_json::value::to_raw_value(fields).map_err(|error| wrong(error.to_string()))?;
+        Self::of_fields(fields, &raw).map_err(wrong)
+    }
+
     fn of_fields(fields: &Map<String, Value>, raw: &RawValue) -> Result<Self, String> {
         let id = text_of(fields, "id")?.filter(|id| is_id(id)).ok_or("`id` is missing or not an id")?;
         let publisher = publisher_of(fields)?;
@@ -297,7 +304,7 @@ pub(super) fn is_version(text: &str) -> bool {
 }
 
 /// `owner/repository`, each one plain component.
-pub(super) fn is_repository(text: &str) -> bool {
+pub(crate) fn is_repository(text: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     let is_part = |part: &str| {
         (1..=NAME_BYTES_MAX).contains(&part.len()) && part != "." && part != ".." && part.bytes().all(is_fine)
@@ -306,17 +313,17 @@ pub(super) fn is_repository(text: &str) -> bool {
 }
 
 /// A branch or tag of one component, or a commit.
-pub(super) fn is_reference(text: &str) -> bool {
+pub(crate) fn is_reference(text: &str) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/');
     (1..=255).contains(&text.len()) && text.bytes().all(is_fine) && is_inner_path(text)
 }
 
-pub(super) fn is_commit(text: &str) -> bool {
+pub(crate) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A path that stays below where it begins, as it stands and however it is decoded.
-pub(super) fn is_inner_path(text: &str) -> bool {
+pub(crate) fn is_inner_path(text: &str) -> bool {
     let is_fine = |part: &str| {
         let hidden = part.starts_with('.') || part.is_empty();
         !hidden
@@ -332,7 +339,7 @@ fn is_address_text(text: &str) -> bool {
 }
 
 /// Text of a stranger as it may stand in a terminal: no control characters, nothing that turns it around.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let clean = |character: char| if character.is_control() { ' ' } else { character };
     text.chars().filter(|character| !is_invisible(*character)).map(clean).take(SHOWN_CHARACTERS_MAX).collect()
 }

@@ -146,33 +146,35 @@ impl Fetcher {
     pub async fn probe_gate(&self, entry: &Entry) -> Result<(), Failure> {
         gated::check(entry, &self.places)?;
         for part in &entry.parts {
-            let what =
-                format!("the {} of {}, asked for without a token", part.kind.word(), entry.full_name());
-            let url = self.places.here(&part.url);
-            let wanted = Wanted {
-                what: &what,
-                url: &url,
-                reach: self.places.reach_of(&url, Reach::Elsewhere),
-                content: content_of(part.kind),
-                bytes_max: part.kind.bytes_max(),
-                guarded: None,
-                etag: None,
-            };
-            match self.web.get(&wanted).await {
-                Err(failure) if failure.reason == Reason::FetchMissing => {}
-                // A body that is refused for its form was given all the same.
-                Err(failure) if !matches!(failure.reason, Reason::FetchTooLarge | Reason::FetchGarbled) => {
-                    return Err(failure);
-                }
-                Ok(_) | Err(_) => {
-                    return Err(Failure::new(
-                        Reason::GatedOpen,
-                        format!("{what}: was answered, instead of with 404"),
-                    ));
-                }
-            }
+            let what = format!("the {} of {}", part.kind.word(), entry.full_name());
+            self.probe_address(&what, &part.url).await?;
         }
         Ok(())
+    }
+
+    /// Asks for one address without a token: it has to be answered with 404.
+    pub async fn probe_address(&self, what: &str, url: &str) -> Result<(), Failure> {
+        let what = format!("{what}, asked for without a token");
+        let url = self.places.here(url);
+        let wanted = Wanted {
+            what: &what,
+            url: &url,
+            reach: self.places.reach_of(&url, Reach::Elsewhere),
+            content: Content::Page,
+            bytes_max: PartKind::Page.bytes_max(),
+            guarded: None,
+            etag: None,
+        };
+        match self.web.get(&wanted).await {
+            Err(failure) if failure.reason == Reason::FetchMissing => Ok(()),
+            // A body that is refused for its form was given all the same.
+            Err(failure) if !matches!(failure.reason, Reason::FetchTooLarge | Reason::FetchGarbled) => {
+                Err(failure)
+            }
+            Ok(_) | Err(_) => {
+                Err(Failure::new(Reason::GatedOpen, format!("{what}: was answered, instead of with 404")))
+            }
+        }
     }
 
     async fn fetch_part(&self, plan: &Plan<'_>, part: &Part) -> Result<FetchedFile, Failure> {

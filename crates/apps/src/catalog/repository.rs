@@ -13,6 +13,17 @@ use super::{
 use roost_protocol::{Digest, Failure, Reason};
 use serde_json::{Map, Value};
 
+const MANIFEST: &str = "manifest.json";
+
+/// What a repository declares, of one commit.
+#[derive(Debug, Clone)]
+pub struct DeclaredFiles {
+    /// The commit all of it is of.
+    pub commit: String,
+    /// Paths from where its manifest is, and bytes.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
 /// A file that the manifest names, or that is usual.
 struct Named {
     kind: PartKind,
@@ -48,8 +59,7 @@ impl Fetcher {
             return Ok(app(stem, None, None, vec![file]));
         }
         let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
-        let manifest =
-            self.fetch_of_commit(repo, &commit, &inside("manifest.json"), PartKind::Manifest).await?;
+        let manifest = self.fetch_of_commit(repo, &commit, &inside(MANIFEST), PartKind::Manifest).await?;
         let fields = fields_of(repo, &manifest.bytes)?;
         let id =
             checked(repo, &fields, "id", is_id)?.ok_or_else(|| wrong(repo, "`id` is missing".to_owned()))?;
@@ -67,6 +77,37 @@ impl Fetcher {
             return Err(wrong(repo, "it has neither an agent nor a service".to_owned()));
         }
         Ok(app(id, publisher, version, files))
+    }
+
+    /// Fetches what a repository would be listed with: its manifest, and the files that this declares, of one commit.
+    /// A declared file that is not there is left out, for the gate to miss it.
+    pub async fn fetch_declared(&self, address: &RepositoryAddress) -> Result<DeclaredFiles, Failure> {
+        let RepositoryAddress { repo, reference, path } = address;
+        let commit = self.resolve_commit(&format!("the commit of {repo}"), repo, reference).await?;
+        let inside = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
+        let manifest =
+            self.fetch_of_commit(repo, &commit, &inside(MANIFEST), PartKind::Manifest).await?.bytes;
+        let fields = crate::bundle::parse_json(&manifest).ok();
+        let declared = |key: &str| {
+            let path = fields.as_ref()?.get(key)?.as_str()?;
+            is_inner_path(path).then(|| path.to_owned())
+        };
+        let mut files = Vec::new();
+        for (key, kind) in
+            [("agent", PartKind::Agent), ("service", PartKind::Service), ("ui", PartKind::Page)]
+        {
+            let Some(path) = declared(key).filter(|path| path != MANIFEST) else { continue };
+            match self.fetch_of_commit(repo, &commit, &inside(&path), kind).await {
+                Ok(file) => files.push((path, file.bytes)),
+                Err(failure) if failure.reason == Reason::FetchMissing => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        // The same file declared twice is one file.
+        files.sort();
+        files.dedup_by(|left, right| left.0 == right.0);
+        files.push((MANIFEST.to_owned(), manifest));
+        Ok(DeclaredFiles { commit, files })
     }
 
     async fn fetch_of_commit(

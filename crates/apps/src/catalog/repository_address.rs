@@ -40,12 +40,14 @@ impl RepositoryAddress {
             }
             Some(_) => return Err(wrong()),
         };
-        let fits =
-            is_repository(&repo) && is_reference(reference) && (path.is_empty() || is_inner_path(&path));
-        if !fits {
-            return Err(wrong());
-        }
-        Ok(Self { repo, reference: reference.to_owned(), path })
+        Self::of_parts(&repo, reference, &path).ok_or_else(wrong)
+    }
+
+    /// A place whose parts are known already; nothing when they are not what they are called.
+    #[must_use]
+    pub fn of_parts(repo: &str, reference: &str, path: &str) -> Option<Self> {
+        let fits = is_repository(repo) && is_reference(reference) && (path.is_empty() || is_inner_path(path));
+        fits.then(|| Self { repo: repo.to_owned(), reference: reference.to_owned(), path: path.to_owned() })
     }
 
     /// True when it names one file instead of a folder.

@@ -41,7 +41,7 @@ impl Files {
         folder::read(folder, limits, &[])
     }
 
-    /// Reads a folder without what is named `left_out`, at any depth.
+    /// Reads a folder without what is named `left_out`: at any depth, or with `/` before the name at the top only.
     pub fn read_folder_without(
         folder: &Path,
         limits: &ContainerLimits,

@@ -55,7 +55,7 @@ impl<'a> Reading<'a> {
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(path, error.into()))?;
             let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b"..") || self.left_out.iter().any(|left| left.as_bytes() == name) {
+            if matches!(name, b"." | b"..") || self.is_left_out(path, name) {
                 continue;
             }
             self.entries += 1;
@@ -71,6 +71,14 @@ impl<'a> Reading<'a> {
             self.take(folder, name, child)?;
         }
         Ok(())
+    }
+
+    /// A name with a slash before it is meant at the top only.
+    fn is_left_out(&self, folder: &str, name: &[u8]) -> bool {
+        self.left_out.iter().any(|left| match left.strip_prefix('/') {
+            Some(top) => folder.is_empty() && top.as_bytes() == name,
+            None => left.as_bytes() == name,
+        })
     }
 
     fn take(&mut self, folder: &OwnedFd, name: &str, path: String) -> Result<(), Refused> {
