@@ -41,7 +41,7 @@ pub use self::{
     search::{Filters, Hit},
     source_list::{CatalogAddress, CatalogSource, Position},
     token::{Token, TokenSources},
-    web::{Web, WebLimits},
+    web::{Parcel, Web, WebLimits},
 };
 
 pub(crate) use self::entry::{is_commit, is_inner_path, is_reference, is_repository, shown};

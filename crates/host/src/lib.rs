@@ -27,6 +27,7 @@ mod toolbox; // the agents as tools of a model
 mod conversations; // transcripts the host keeps
 pub mod local_models; // models of this machine
 pub mod peer; // another host as an agent
+pub mod storefront; // a catalog that this machine runs
 mod call_log; // calls that can be explained later
 mod book; // what happened lately
 mod modes; // two switches of every answer

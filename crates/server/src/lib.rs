@@ -13,11 +13,13 @@ mod record; // what every request leaves behind
 mod error; // failures as answers
 mod openapi; // all routes, described for programs
 mod serve; // listening and stopping
+mod store; // a store, behind a door of its own
 
 pub use self::{
     guard::Neighbours,
     openapi::openapi_document,
     router::{Door, router},
     routes::chat::Profile,
-    serve::{Listening, listen},
+    serve::{Listening, listen, listen_at},
+    store::store_router,
 };

@@ -5,9 +5,14 @@ use crate::{
     router::{Door, router},
     routes::chat::Profile,
 };
+use axum::Router;
 use roost_host::Host;
 use roost_protocol::{Failure, Reason};
-use std::{future::Future, net::Ipv4Addr, time::Duration};
+use std::{
+    future::Future,
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
 use tokio::net::TcpListener;
 
 /// How long running requests may take to finish once the host is asked to stop.
@@ -36,13 +41,18 @@ pub struct Listening {
 
 /// Takes a port on loopback; 0 takes a free one.
 pub async fn listen(port: u16) -> Result<Listening, Failure> {
+    listen_at(Ipv4Addr::LOCALHOST.into(), port).await
+}
+
+/// Takes a port at an address of this machine. Anything but loopback is a person's choice.
+pub async fn listen_at(address: IpAddr, port: u16) -> Result<Listening, Failure> {
     let refuse = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             Failure::new(Reason::PortInUse, format!("port {port} is already in use"))
         }
         _ => Failure::new(Reason::Internal, format!("listen on port {port}: {error}")),
     };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(refuse)?;
+    let listener = TcpListener::bind((address, port)).await.map_err(refuse)?;
     let port = listener.local_addr().map_err(refuse)?.port();
     Ok(Listening { listener, port })
 }
@@ -62,20 +72,29 @@ impl Listening {
         profile: Profile,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), Failure> {
-        let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
-        let (running, watched) = tokio::sync::watch::channel(());
-        let stop = async move {
-            stop.await;
-            drop(running);
-            // Nobody listening means that the server ended by itself.
-            stopping.send(()).ok();
-        };
         let app = router(host, Door { port: self.port, neighbours, profile });
-        let app = app.layer(axum::Extension(Stopping(watched)));
-        let serving = axum::serve(self.listener, app).with_graceful_shutdown(stop).into_future();
-        tokio::select! {
-            served = serving => served.map_err(|error| Failure::new(Reason::Internal, format!("serve: {error}"))),
-            () = async { if stopped.await.is_ok() { tokio::time::sleep(STOP_WITHIN).await } else { std::future::pending().await } } => Ok(()),
-        }
+        serve_until(self, app, stop).await
+    }
+}
+
+/// Serves these routes until `stop` resolves, then lets running requests finish.
+pub(crate) async fn serve_until(
+    listening: Listening,
+    app: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Failure> {
+    let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
+    let (running, watched) = tokio::sync::watch::channel(());
+    let stop = async move {
+        stop.await;
+        drop(running);
+        // Nobody listening means that the server ended by itself.
+        stopping.send(()).ok();
+    };
+    let app = app.layer(axum::Extension(Stopping(watched)));
+    let serving = axum::serve(listening.listener, app).with_graceful_shutdown(stop).into_future();
+    tokio::select! {
+        served = serving => served.map_err(|error| Failure::new(Reason::Internal, format!("serve: {error}"))),
+        () = async { if stopped.await.is_ok() { tokio::time::sleep(STOP_WITHIN).await } else { std::future::pending().await } } => Ok(()),
     }
 }

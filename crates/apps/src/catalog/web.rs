@@ -4,6 +4,10 @@
 //! everybody, which follows no redirects, opens nothing that is packed and reads no environment. Redirects are followed
 //! here, because only here is known what a request carries.
 
+mod parcel; // something handed over
+
+pub use self::parcel::Parcel;
+
 use super::{
     token::Token,
     web_address::{self, Reach},

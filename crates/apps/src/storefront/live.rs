@@ -2,7 +2,7 @@
 
 use super::{
     Storefront,
-    document::text,
+    document::{CatalogDocument, text},
     ground::Ground,
     listed::{app_folder, hex},
 };
@@ -98,6 +98,13 @@ pub(super) fn kept_version(version: Version, files: &Files) -> Value {
 }
 
 impl Storefront {
+    /// The files of an app as they are published; nothing where there are none in the store.
+    pub fn published(&self, id: &str) -> Result<Option<Bundle>, Failure> {
+        let catalog = CatalogDocument::read(&self.ground)?;
+        let Some(entry) = catalog.entry(id) else { return Ok(None) };
+        Ok(LiveApp::read(&self.ground, text(entry, "publisher"), id)?.map(|live| live.bundle))
+    }
+
     /// Publisher and id of every folder in `apps/`, in order.
     pub(super) fn app_folders(&self) -> Result<Vec<(String, String)>, Failure> {
         let mut found = Vec::new();
