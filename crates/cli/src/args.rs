@@ -4,6 +4,7 @@ mod bundles; // what the verbs for agent files and bundles take
 mod library; // what the verbs for installed apps take
 mod runs; // what `roost runs` takes
 mod store; // what `roost store` takes
+mod storefront; // what a maintainer and an author of a store use
 mod workspace; // what `roost workspace` takes
 
 pub(crate) use bundles::{
@@ -12,6 +13,7 @@ pub(crate) use bundles::{
 pub(crate) use library::{InstallArguments, RemoveArguments, UpdateArguments};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
+pub(crate) use storefront::{PublishArguments, StoreTokenVerb, StorefrontVerb};
 pub(crate) use workspace::{
     OnConflict, ProposalsVerb, RuleWord, RulesVerb, WorkspaceArguments, WorkspaceVerb,
 };
@@ -89,7 +91,7 @@ pub(crate) enum Command {
     Update(UpdateArguments),
     /// Remove an installed app; its workspace stays
     Remove(RemoveArguments),
-    /// Find apps: search catalogs, add and remove them
+    /// Find apps: search catalogs, add and remove them; or run a store of your own
     Store(StoreArguments),
     /// List, set or remove the secrets of this home
     Secrets(SecretsArguments),
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     Validate(ValidateArguments),
     /// Make the zip of a bundle that a store takes
     Pack(PackArguments),
+    /// Submit a bundle to a store
+    Publish(PublishArguments),
     /// Show what an app asks for and what it may do
     Rights(RightsArguments),
     /// Give rights to an app

@@ -15,6 +15,7 @@ mod login;
 mod models;
 mod new;
 mod pack;
+mod publish;
 mod repos;
 mod rights;
 mod run;
@@ -22,6 +23,7 @@ mod runs;
 mod secrets;
 mod services;
 mod store;
+mod storefront;
 mod test;
 mod up;
 mod update;
@@ -65,6 +67,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Test(test) => test::test(config, &test, output).await,
         Command::Validate(validate) => validate::validate(config, &validate, output).await,
         Command::Pack(pack) => pack::pack(&pack, output),
+        Command::Publish(publish) => publish::publish(config, publish, output).await,
         Command::Rights(rights) => rights::rights(config, &rights, output).await,
         Command::Grant(grant) => grants::grant(config, &grant, output).await,
         Command::Revoke(revoke) => grants::revoke(config, &revoke, output).await,

@@ -1,12 +1,14 @@
 //! Catalogs of a home, for those who show them: finding apps and fetching them with this host's client, settings and
 //! vault. What a catalog is and how it is read stands in `apps`; installing is not done here.
 
+mod store_place; // where a store takes submissions
 mod listing; // catalogs and entries as every surface shows them
 mod secret_name; // what the vault calls a token for a private repository
 
 pub use self::{
     listing::{CatalogListing, FoundEntry, SearchAnswer, ShownEntry, ShownFile},
     secret_name::{gated_secret, gated_secret_label},
+    store_place::StorePlace,
 };
 pub use crate::settings::CatalogSettings;
 pub use roost_apps::catalog::{

@@ -49,6 +49,13 @@ impl Places {
         })
     }
 
+    /// True for an address of raw files.
+    #[must_use]
+    pub fn is_raw(&self, url: &str) -> bool {
+        let below = |place: &str| url.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
+        below(&self.raw) || below(PUBLISHED_RAW)
+    }
+
     /// The catalog that everybody begins with.
     #[must_use]
     pub fn official_catalog(&self) -> String {

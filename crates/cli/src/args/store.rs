@@ -1,5 +1,6 @@
 //! What `roost store` takes.
 
+use super::StorefrontVerb;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
@@ -43,6 +44,9 @@ pub(crate) enum StoreVerb {
         #[arg(long)]
         offline: bool,
     },
+    /// A store of one's own.
+    #[command(flatten)]
+    Own(StorefrontVerb),
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! `roost store`: the catalogs that apps are found in, and what is in them.
 
+use super::storefront::storefront;
 use crate::{
     args::{SearchArguments, StoreArguments, StoreVerb},
     config::Config,
@@ -24,9 +25,13 @@ pub(crate) async fn store(
     arguments: StoreArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    let verb = match arguments.verb {
+        StoreVerb::Own(verb) => return storefront(config, verb, *output).await,
+        verb => verb,
+    };
     // Reads and writes files of the home only, so that no host is needed for it.
     let catalogs = HostCatalogs::open(&config.host)?;
-    match arguments.verb {
+    match verb {
         StoreVerb::List => Ok(list(&catalogs.list().await?, *output)),
         StoreVerb::Add { address, name, first } => {
             let position = if first { Position::First } else { Position::Last };
@@ -59,6 +64,8 @@ pub(crate) async fn store(
             show(&waiting(*output, "Fetching the catalogs…", showing).await?, *output);
             Ok(ExitCode::SUCCESS)
         }
+        // Answered above, because it needs no catalogs.
+        StoreVerb::Own(_) => Ok(ExitCode::SUCCESS),
     }
 }
 

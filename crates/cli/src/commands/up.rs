@@ -68,7 +68,7 @@ fn look_for_models(host: &Host) {
 }
 
 /// Resolves when a person or the system wants the host to stop.
-fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
+pub(crate) fn stop_signal() -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
     let refuse =
         |error: std::io::Error| Failure::new(Reason::Internal, format!("listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(refuse)?;
