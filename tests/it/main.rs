@@ -27,5 +27,6 @@ mod services;
 mod slush;
 mod sources;
 mod storage;
+mod store;
 mod wire;
 mod workspace;

@@ -170,6 +170,15 @@ impl TestHome {
     pub fn up(&self) -> RunningHost {
         RunningHost::start(self.command(&["up", "--port", "0"]))
     }
+
+    /// Serves a store on a free port.
+    #[track_caller]
+    #[must_use]
+    pub fn serve_store(&self, folder: &Path) -> RunningHost {
+        let mut command = self.command(&["store", "serve"]);
+        command.arg(folder).args(["--port", "0"]);
+        RunningHost::start(command)
+    }
 }
 
 /// The agents in a listing.

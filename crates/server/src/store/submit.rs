@@ -53,7 +53,7 @@ async fn take(door: &StoreDoor, headers: &HeaderMap, body: Body) -> Result<Recei
     if length.is_some_and(|length: u64| length > BODY_BYTES_MAX as u64) {
         return Err(too_large().into());
     }
-    let bytes = read(body).await?;
+    let bytes = read(body, BODY_WITHIN).await?;
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim() {
         "application/zip" | "application/octet-stream" => {
@@ -81,12 +81,12 @@ async fn submitter(door: &StoreDoor, headers: &HeaderMap) -> Result<Submitter, S
     }
 }
 
-async fn read(body: Body) -> Result<Bytes, Failure> {
-    match tokio::time::timeout(BODY_WITHIN, axum::body::to_bytes(body, BODY_BYTES_MAX)).await {
+async fn read(body: Body, within: Duration) -> Result<Bytes, Failure> {
+    match tokio::time::timeout(within, axum::body::to_bytes(body, BODY_BYTES_MAX)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => Err(too_large()),
         Err(_) => {
-            let message = format!("the submission did not arrive within {} s", BODY_WITHIN.as_secs());
+            let message = format!("the submission did not arrive within {} s", within.as_secs());
             Err(Failure::new(Reason::BadRequest, message))
         }
     }
@@ -94,4 +94,23 @@ async fn read(body: Body) -> Result<Bytes, Failure> {
 
 fn too_large() -> Failure {
     Failure::new(Reason::BodyTooLarge, format!("a submission has at most {BODY_BYTES_MAX} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BODY_BYTES_MAX, Body, Bytes, Reason, read};
+    use std::{convert::Infallible, time::Duration};
+
+    #[tokio::test]
+    async fn a_body_that_never_ends_is_given_up_in_time_and_in_size() {
+        let silent = futures::stream::pending::<Result<Bytes, Infallible>>();
+        let slow = read(Body::from_stream(silent), Duration::from_millis(5)).await;
+        assert_eq!(slow.unwrap_err().reason, Reason::BadRequest);
+        let piece = Bytes::from(vec![0; 1 << 20]);
+        let endless = futures::stream::repeat_with(move || Ok::<_, Infallible>(piece.clone()));
+        let large = read(Body::from_stream(endless), Duration::from_secs(60)).await;
+        assert_eq!(large.unwrap_err().reason, Reason::BodyTooLarge);
+        let fits = read(Body::from(vec![0; BODY_BYTES_MAX]), Duration::from_secs(60)).await;
+        assert_eq!(fits.unwrap().len(), BODY_BYTES_MAX);
+    }
 }
