@@ -3,7 +3,7 @@
 
 use super::{Storefront, document};
 use crate::catalog::{CATALOG_BYTES_MAX, is_inner_path};
-use roost_protocol::{Digest, Failure};
+use roost_protocol::{Digest, Failure, media_type};
 
 /// Largest file that a bundle can bring.
 const FILE_BYTES_MAX: usize = 20 << 20;
@@ -29,20 +29,6 @@ impl Storefront {
         let bytes_max = if path == document::FILE { CATALOG_BYTES_MAX } else { FILE_BYTES_MAX };
         // A folder, a link and a file that is not there are the same to a stranger.
         let Ok(Some(bytes)) = self.ground.read(path, bytes_max) else { return Ok(None) };
-        Ok(Some(ServedFile { digest: Digest::of(&bytes), content_type: content_type(path), bytes }))
-    }
-}
-
-fn content_type(path: &str) -> &'static str {
-    match path.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("json") => "application/json",
-        Some("html" | "htm") => "text/html; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("js" | "mjs") => "text/javascript; charset=utf-8",
-        Some("svg") => "image/svg+xml",
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("py" | "md" | "txt") => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
+        Ok(Some(ServedFile { digest: Digest::of(&bytes), content_type: media_type(path), bytes }))
     }
 }
