@@ -73,6 +73,8 @@ pub(crate) enum Asked {
 pub(crate) enum Command {
     /// Start the host and keep it running
     Up(UpArguments),
+    /// Print an address that lets your browser in
+    Open,
     /// Run an agent file, from anywhere, without any setup
     Run(RunArguments),
     /// List the agents of this home

@@ -14,6 +14,7 @@ mod keys;
 mod login;
 mod models;
 mod new;
+mod open;
 mod pack;
 mod publish;
 mod repos;
@@ -46,6 +47,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
     let config = config::read(&arguments)?;
     match arguments.command {
         Command::Up(up) => up::up(config, up, output).await,
+        Command::Open => open::open(config, output).await,
         Command::Run(run) => run::run(config, &run, output).await,
         Command::Agents(agents) => agents::agents(config, &agents, output).await,
         Command::Call(call) => call::call(config, &call, output).await,

@@ -120,7 +120,18 @@ impl RunningHost {
         understood(self.document("POST", &path, Some(&body)).await?)
     }
 
-    async fn document(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+    /// Where it is.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// One question, one document.
+    pub(crate) async fn document(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Failure> {
         let response = self.send(method, path, body).await?;
         let is_error = !response.status().is_success();
         let bytes = response.bytes().await.map_err(|error| unreachable(&error))?;

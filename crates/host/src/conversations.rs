@@ -3,6 +3,7 @@
 //! One file per conversation, one line per turn. A turn is appended in one write, so that a stop in the middle loses
 //! that turn and nothing else.
 
+use crate::{host::Host, store::local_owner};
 use roost_protocol::{Failure, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +17,9 @@ use std::{
 
 /// Longest transcript; a conversation beyond it has to begin anew.
 const TRANSCRIPT_BYTES_MAX: u64 = 32 << 20;
+
+/// Messages of one turn: what was said, and every call with its answer.
+const TURN_MESSAGES_MAX: usize = 256;
 
 /// Conversations that are listed; older ones are still there.
 const LISTED_MAX: usize = 200;
@@ -128,6 +132,17 @@ impl Conversations {
         }
     }
 
+    /// Forgets a conversation.
+    pub fn remove(&self, session: &SessionId) -> Result<(), Failure> {
+        let path = self.path(session);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Failure::plain(Reason::UnknownSession))
+            }
+            removed => removed.map_err(|error| unusable(&path, &error)),
+        }
+    }
+
     /// The newest conversations, newest first.
     #[must_use]
     pub fn list(&self) -> Vec<ConversationListing> {
@@ -187,6 +202,24 @@ impl Conversations {
     }
 }
 
+impl Host {
+    /// Adds a turn that a client had, as it may be kept: values of the vault are taken out.
+    pub fn keep_turn(&self, session: &SessionId, mut messages: Vec<Value>) -> Result<(), Failure> {
+        let is_message = |message: &Value| {
+            matches!(message["role"].as_str(), Some("user" | "assistant" | "tool"))
+                && message["content"].is_string()
+        };
+        if messages.is_empty() || messages.len() > TURN_MESSAGES_MAX || !messages.iter().all(is_message) {
+            let what =
+                format!("a turn has 1 to {TURN_MESSAGES_MAX} messages, each with `role` and `content`");
+            return Err(Failure::new(Reason::BadRequest, what));
+        }
+        let redactions = self.redactions(&local_owner().tenant);
+        messages.iter_mut().for_each(|message| redactions.redact_json(message));
+        self.conversations().append(session, &messages)
+    }
+}
+
 /// Lines that cannot be read were cut off by a stop; the turns around them stay.
 fn turns(bytes: &[u8]) -> Vec<KeptTurn> {
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
@@ -232,6 +265,9 @@ mod tests {
         assert_eq!(said, ["\"one\"", "\"two\""]);
         let listed = conversations.list();
         assert_eq!((listed.len(), listed[0].turns, listed[0].title.as_str()), (1, 2, "one"));
+        conversations.remove(&session).unwrap();
+        assert_eq!(conversations.remove(&session).unwrap_err().reason, Reason::UnknownSession);
+        assert!(conversations.list().is_empty());
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod book; // what happened lately
 mod modes; // two switches of every answer
 mod voice; // the voice configuration
 mod owner; // who owns the host
+mod page_sessions; // browsers of the owner
 mod store; // what must survive
 mod folders; // agents' folders, with history
 mod tokens; // who may use a workspace
@@ -64,6 +65,7 @@ pub use self::{
     knowledge::{NoProgress, Progress},
     modes::{Mode, Modes},
     owner::OwnerToken,
+    page_sessions::{Invitation, PageSession},
     perform::Request,
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},

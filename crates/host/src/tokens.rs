@@ -338,7 +338,7 @@ impl Host {
     /// Who shows this token.
     pub async fn credential(&self, shown: Option<&str>) -> Result<Credential, NoCredential> {
         if let Some(shown) = shown
-            && self.owner().is_ok_and(|owner| owner.is(shown))
+            && self.is_owner(shown)
         {
             return Ok(of_owner());
         }

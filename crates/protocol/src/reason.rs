@@ -157,7 +157,9 @@ reasons! {
     /// Signing in did not work.
     LoginFailed = "login_failed", "Signing in did not work.", "try again with `roost login`";
     /// Only the owner may do this.
-    OwnerOnly = "owner_only", "Only the owner of this host may do this.", "send the token in `run/owner.token` of the home as `Authorization: Bearer`";
+    OwnerOnly = "owner_only", "Only the owner of this host may do this.", "open the page with `roost open`, or send the token in `run/owner.token` of the home as `Authorization: Bearer`";
+    /// A link that lets a browser in does not work any more.
+    TicketInvalid = "ticket_invalid", "This link was used already, or its time is over.", "make a new one with `roost open`";
     /// The program that runs local models is not there.
     LocalModelMissing = "local_model_missing", "The program that runs local models is not installed.", "build it with `make local-model`";
     /// The local model's process did not start or died.

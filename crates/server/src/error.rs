@@ -129,6 +129,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::OwnerOnly
         | Reason::GatedNoToken
         | Reason::GatedNoAccess
+        | Reason::TicketInvalid
         | Reason::WrongPassword => StatusCode::FORBIDDEN,
         Reason::Busy
         | Reason::StoreBusy

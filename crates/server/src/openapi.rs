@@ -31,6 +31,8 @@ use utoipa::{
         (name = "chat", description = "The wire"),
         (name = "models", description = "Who answers, and signing in"),
         (name = "agents", description = "Listing, calling, importing and removing agents"),
+        (name = "rights", description = "What apps may do, and the record of every decision; for the owner only"),
+        (name = "catalogs", description = "Where apps are found; for the owner only"),
         (name = "secrets", description = "Values that agents were granted; for the owner only"),
         (name = "runs", description = "What happened, and going through it again"),
         (name = "tokens", description = "Who may use a workspace; for the owner only"),

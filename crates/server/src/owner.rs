@@ -1,4 +1,5 @@
-//! Whether a request comes from the owner of the host: it shows the token of the home as `Authorization: Bearer`.
+//! Whether a request comes from the owner of the host: it shows the token of the home, or a
+//! session of the owner's browser, as `Authorization: Bearer`.
 //!
 //! A route takes `Owner` when nobody else may use it, and `Option<Owner>` when it does more for the owner.
 
@@ -21,8 +22,7 @@ impl Owner {
     fn in_request(parts: &Parts, host: &Host) -> Option<Self> {
         let shown = parts.headers.get(header::AUTHORIZATION)?.to_str().ok()?;
         let (scheme, token) = shown.split_once(' ')?;
-        let is_owner =
-            scheme.eq_ignore_ascii_case("bearer") && host.owner().is_ok_and(|owner| owner.is(token.trim()));
+        let is_owner = scheme.eq_ignore_ascii_case("bearer") && host.is_owner(token.trim());
         is_owner.then_some(Self { _seen: () })
     }
 }

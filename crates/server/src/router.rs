@@ -64,7 +64,9 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::runs::import))
         .layer(DefaultBodyLimit::max(RUN_BYTES_MAX));
     OpenApiRouter::with_openapi(openapi::opening())
-        .routes(routes!(routes::page::show))
+        .routes(routes!(routes::ui::page))
+        .routes(routes!(routes::ui::asset))
+        .routes(routes!(routes::plain_page::show))
         .routes(routes!(routes::health::health))
         .routes(routes!(routes::liveness::public))
         .routes(routes!(routes::liveness::checks))
@@ -124,6 +126,7 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::discovery::show))
         .merge(binder())
         .merge(contract())
+        .merge(of_the_owner())
         .merge(workspace_extras())
         .merge(forms)
         .merge(run_imports)
@@ -174,6 +177,32 @@ fn shared_files() -> OpenApiRouter<Host> {
         .routes(routes!(files::list))
         .routes(routes!(files::read, files::write, files::remove))
         .routes(routes!(files::reveal))
+}
+
+/// What only the owner may use, besides files and runs.
+fn of_the_owner() -> OpenApiRouter<Host> {
+    use routes::{catalogs, conversations, insight, owner_pages, rights};
+    OpenApiRouter::new()
+        .routes(routes!(owner_pages::show))
+        .routes(routes!(owner_pages::invite))
+        .routes(routes!(owner_pages::admit, owner_pages::leave))
+        .routes(routes!(rights::show))
+        .routes(routes!(rights::waiting))
+        .routes(routes!(rights::grant))
+        .routes(routes!(rights::revoke))
+        .routes(routes!(rights::refuse))
+        .routes(routes!(rights::unused))
+        .routes(routes!(insight::audit))
+        .routes(routes!(insight::verify))
+        .routes(routes!(insight::why))
+        .routes(routes!(insight::doctor))
+        .routes(routes!(catalogs::list, catalogs::add))
+        .routes(routes!(catalogs::remove))
+        .routes(routes!(catalogs::refresh))
+        .routes(routes!(catalogs::search))
+        .routes(routes!(catalogs::show))
+        .routes(routes!(conversations::list))
+        .routes(routes!(conversations::show, conversations::keep, conversations::remove))
 }
 
 /// The routes of the workspace.

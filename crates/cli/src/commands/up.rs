@@ -1,6 +1,6 @@
 //! `roost up`: the host, until it is told to stop.
 
-use super::open;
+use super::{open, open::page_address};
 use crate::{args::UpArguments, config::Config, output::Output, running};
 use futures::{FutureExt as _, future::try_join_all};
 use roost_host::Host;
@@ -41,6 +41,12 @@ pub(crate) async fn up(
     }
     for (port, profile) in &others {
         output.note(&format!("also listening on http://127.0.0.1:{port}, answering as {}", profile.name()));
+    }
+    // Only to a person: what is written to a log is read by others, and later.
+    if output.shows_progress() {
+        let ticket = host.invite_page()?.ticket;
+        output.note(&format!("the page, once and within ten minutes: {}", page_address(&address, &ticket)));
+        output.note("another such address: roost open");
     }
     output.note(&format!("agents are read from {}", host.home().agents().display()));
     let main = listening.serve(host.clone(), neighbours.clone(), Profile::default(), stop.clone());

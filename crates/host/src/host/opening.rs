@@ -15,6 +15,7 @@ use crate::{
     local_models::{LocalModels, LocalServer},
     memory::Memories,
     modes::Modes,
+    page_sessions::PageSessions,
     program::Workshop,
     runs::{Resolved, RunState},
     settings::HostSettings,
@@ -70,6 +71,7 @@ impl Host {
         let voice = Voice::new(&settings.home, &settings.variables);
         let conversations = Conversations::new(settings.home.conversations());
         let store = Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone()));
+        let pages = PageSessions::new(&settings.home);
         let inner = Inner {
             folders: Folders::new(&settings.home),
             catalogs: HostCatalogs::open(&settings),
@@ -95,6 +97,7 @@ impl Host {
             looked_for_models: Mutex::default(),
             voice,
             owner: OnceLock::new(),
+            pages,
             store,
             tokens: Tokens::new(),
             resolved,

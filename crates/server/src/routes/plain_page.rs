@@ -1,14 +1,26 @@
-//! The page at `/`: the agents of this host and how to call them. Needs no script.
+//! A page without script: the agents of this host and how to call them. Stands at `/` where the web UI was not built.
 
-use axum::{extract::State, response::Html};
+use axum::{
+    extract::State,
+    http::header,
+    response::{Html, IntoResponse as _, Response},
+};
 use roost_host::Host;
 use roost_protocol::{AgentListing, AgentState, Serving};
 
-const PAGE: &str = include_str!("page.html");
+const PAGE: &str = include_str!("plain_page.html");
 
-/// The page: every agent with its state.
-#[utoipa::path(get, path = "/", tag = "host", responses((status = 200, description = "A page", content_type = "text/html")))]
-pub(crate) async fn show(State(host): State<Host>) -> Html<String> {
+/// Nothing but the page's own style.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Every agent with its state, for browsers without script.
+#[utoipa::path(get, path = "/ui/plain", tag = "host", responses((status = 200, description = "A page", content_type = "text/html")))]
+pub(crate) async fn show(State(host): State<Host>) -> Response {
+    answer(&host)
+}
+
+/// The page as it is now.
+pub(crate) fn answer(host: &Host) -> Response {
     let agents = host.known_agents();
     let ready = agents.iter().filter(|agent| agent.serving.is_some()).count();
     let mut list = String::new();
@@ -23,7 +35,7 @@ pub(crate) async fn show(State(host): State<Host>) -> Html<String> {
         .replace("{{count}}", &format!("{ready} of {} ready", agents.len()))
         .replace("{{version}}", env!("CARGO_PKG_VERSION"))
         .replace("{{agents}}", &list);
-    Html(page)
+    ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(page)).into_response()
 }
 
 fn card(agent: &AgentListing) -> String {

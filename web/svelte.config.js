@@ -1,0 +1,7 @@
+// Runes everywhere: what changes is said where it is declared.
+import { vitePreprocess } from '@sveltejs/vite-plugin-svelte';
+
+export default {
+  preprocess: vitePreprocess({ script: false }),
+  compilerOptions: { runes: true },
+};
