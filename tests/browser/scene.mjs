@@ -89,6 +89,7 @@ export async function begin(options = {}) {
 
 class Scene {
   processes = [];
+  agent = agent;
 
   async start({ model = true, browser = true }) {
     mkdirSync(join(TARGET, 'tmp'), { recursive: true });

@@ -27,7 +27,7 @@ const turn = () => {
 it('puts a call and its answer into one step', () => {
   const steps = stepsOf(turn());
   expect(steps.map((step) => [step.kind, step.title, step.brief])).toEqual([
-    ['begin', 'Began', '{"input":"sum"}'],
+    ['begin', 'Began', 'sum'],
     ['model', 'm answered', 'calls Calculator'],
     ['tool', 'Calculator', '2'],
     ['end', 'Completed', 'It is 2.'],

@@ -33,7 +33,7 @@ type Bare = Omit<Step, 'sequence' | 'at'>;
 function stepOf(event: RunEvent, all: RunEvent[], answered: Set<string>): Bare | undefined {
   const payload = event.payload;
   if (event.type === 'run.started') {
-    return { kind: 'begin', title: 'Began', brief: words(payload['inputs']), failed: false, input: payload['inputs'] ?? payload };
+    return { kind: 'begin', title: 'Began', brief: begunWith(payload['inputs']), failed: false, input: payload['inputs'] ?? payload };
   }
   if (event.type === 'model.replied' || event.type === 'model.failed') {
     const failed = event.type === 'model.failed';
@@ -75,6 +75,12 @@ function stepOf(event: RunEvent, all: RunEvent[], answered: Set<string>): Bare |
     return { kind: 'end', title: event.type === 'run.completed' ? 'Completed' : event.type === 'run.failed' ? 'Failed' : 'Cancelled', brief: words(output), failed, output: output ?? payload };
   }
   return { kind: 'other', title: event.type, brief: '', failed: false, output: payload };
+}
+
+/** What a person said, where somebody said something; else the arguments. */
+function begunWith(inputs: unknown): string {
+  const known = (inputs ?? {}) as { input?: unknown; arguments?: unknown };
+  return words(known.input ?? known.arguments ?? inputs);
 }
 
 function took(value: unknown): { microseconds?: number } {
