@@ -4,13 +4,14 @@
 export PATH := $(CURDIR)/.tools/bin:$(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench local-model setup fmt clean
+.PHONY: help run test bench web local-model setup fmt clean
 
 help:
 	@echo "make run    build and start the host; ARGS=\"--port 0\" is passed on to 'roost up'"
 	@echo "make test   every check, as CI runs them"
 	@echo "            one test: scripts/with-postgres.sh cargo nextest run -E 'test(NAME)'"
 	@echo "make bench  measure starts, calls and memory"
+	@echo "make web    build the web UI into web/dist; the next build of the host embeds it"
 	@echo "make local-model  build the program that runs local models (cmake, clang, some minutes)"
 	@echo "make setup  fetch the tools that the tests need into .tools/"
 	@echo "make fmt    format the Rust code"
@@ -24,8 +25,12 @@ test: setup
 	@cargo xtask ci
 
 bench: setup
+	@scripts/web.sh
 	@cargo build --release --package roost-cli --package roost-tests --bins
 	@scripts/with-postgres.sh $${CARGO_TARGET_DIR:-target}/release/bench $(ARGS)
+
+web:
+	@scripts/web.sh
 
 # Beside the host's program, where it is looked for first.
 local-model:
@@ -43,4 +48,5 @@ fmt:
 
 clean:
 	@cargo clean
-	@rm -rf .tools
+	@rm -rf .tools web/node_modules tests/browser/node_modules
+	@find web/dist -mindepth 1 ! -name .gitignore -delete

@@ -150,5 +150,21 @@ if [ "$purpose" = test ] && { ! has cmake || ! has clang; }; then
     install_packages "cmake and clang" cmake clang libclang-dev g++ || say "going on without local models"
 fi
 
+# The web UI is built with Node.js and tried in a browser.
+has_node() {
+    has npm && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' 2>/dev/null
+}
+has_node || install_packages "Node.js 20 or newer" nodejs npm || true
+if [ "$purpose" = test ]; then
+    has_node || fail "the tests need Node.js 20 or newer, with npm"
+    has chromium || has chromium-browser || has google-chrome || install_packages "a browser for the tests of the page" chromium ||
+        fail "the tests of the page need chromium"
+    scripts/web.sh packages
+    # The host that the tests run embeds the page.
+    scripts/web.sh
+elif ! has_node; then
+    say "going on without the web UI: the page at / is a plain list of the agents"
+fi
+
 need_tool uv "$uv_version" "agents that declare packages will not load (dependency_unavailable)"
 need_tool deno "$deno_version" "TypeScript agents run on Node.js where it is installed, else not at all"

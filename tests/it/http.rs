@@ -76,8 +76,10 @@ fn the_surfaces_say_what_is_there() {
     assert_eq!(of("echo_agent.py")["agents"], json!(["Echo"]));
     assert_eq!(of("broken_agent.py")["agents"], json!([]));
     assert_eq!(host.get("/version").json(), json!({ "version": health["version"] }));
-    let page = host.get("/");
+    let page = host.get("/ui/plain");
     assert!(page.status == 200 && page.body.contains("Echo") && page.body.contains("syntax_error"));
+    let page = host.get("/");
+    assert!(page.status == 200 && page.body.contains("<title>Roost</title>"), "{page:?}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod library;
 mod many;
 mod memory;
 mod names;
+mod page;
 mod postgres_cluster;
 mod reach;
 mod rights;

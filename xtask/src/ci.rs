@@ -17,6 +17,9 @@ const PYTHON_TESTS: &str = "runners/python/tests";
 /// Where the tests of the TypeScript runner are.
 const TYPESCRIPT_TESTS: &str = "runners/typescript/tests";
 
+/// Where the stories of the page are.
+const BROWSER_TESTS: &str = "tests/browser";
+
 /// Where the program for local models is built: its workspace has a lock file of its own.
 const LOCAL_MODEL_TARGET: &str = "target/local-model";
 
@@ -27,7 +30,9 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", run: clippy },
     Step { name: "python", run: python },
     Step { name: "typescript", run: typescript },
+    Step { name: "web", run: web },
     Step { name: "test", run: test },
+    Step { name: "browser", run: browser },
     Step { name: "fuzz", run: fuzz },
     Step { name: "local model", run: local_model },
     Step { name: "docs", run: docs },
@@ -107,17 +112,37 @@ fn typescript(root: &Path) -> Result<Ended> {
             "{missing} was not found, so the TypeScript runner was not tested"
         )));
     }
-    let entries =
-        std::fs::read_dir(root.join(TYPESCRIPT_TESTS)).context("read the tests of the TypeScript runner")?;
-    let files: Vec<String> = entries
-        .flatten()
-        .map(|entry| entry.path().display().to_string())
-        .filter(|path| path.ends_with(".test.mjs"))
-        .collect();
-    if files.is_empty() {
-        bail!("there are no tests in {TYPESCRIPT_TESTS}");
-    }
+    let files = files_ending(root, TYPESCRIPT_TESTS, ".test.mjs")?;
     let quiet = ["--test", "--test-reporter=dot"];
+    let arguments: Vec<&str> = quiet.into_iter().chain(files.iter().map(String::as_str)).collect();
+    check(root, "node", &arguments)
+}
+
+/// The page: its types, its tests, and a build within its limit of size. The host that is built next embeds it.
+fn web(root: &Path) -> Result<Ended> {
+    if let Some(missing) = ["node", "npm"].into_iter().find(|program| !has_program(root, program)) {
+        return Ok(Ended::Skipped(format!("{missing} was not found, so the page was not built")));
+    }
+    check(root, &root.join("scripts/web.sh").display().to_string(), &["packages"])?;
+    check(root, "npm", &["--prefix", "web", "run", "--silent", "check"])?;
+    check(root, "npm", &["--prefix", "web", "run", "--silent", "test"])?;
+    check(root, &root.join("scripts/web.sh").display().to_string(), &[])
+}
+
+/// The page in a real browser, on a real host.
+fn browser(root: &Path) -> Result<Ended> {
+    if !root.join("web/dist/index.html").is_file() {
+        return Ok(Ended::Skipped("the page was not built".to_owned()));
+    }
+    let known = ["chromium", "chromium-browser", "google-chrome"];
+    if !known.into_iter().any(|program| has_program(root, program)) {
+        return Ok(Ended::Skipped("no browser was found, so the page was not tried".to_owned()));
+    }
+    // What the stories start; already built where the step before ran.
+    check(root, "cargo", &["build", "--workspace", "--bins", "--quiet"])?;
+    let files = files_ending(root, BROWSER_TESTS, ".spec.mjs")?;
+    // Each file has a host and a browser of its own; more than two at once would be measured against each other.
+    let quiet = ["--test", "--test-reporter=dot", "--test-concurrency=2"];
     let arguments: Vec<&str> = quiet.into_iter().chain(files.iter().map(String::as_str)).collect();
     check(root, "node", &arguments)
 }
@@ -178,6 +203,17 @@ fn deny(root: &Path) -> Result<Ended> {
     }
     // Advisories need a download that not every machine can reach.
     check(root, "cargo", &["deny", "check", "bans", "licenses", "sources"])
+}
+
+/// The files of a folder whose names end so; there must be some.
+fn files_ending(root: &Path, folder: &str, ending: &str) -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(root.join(folder)).with_context(|| format!("read {folder}"))?;
+    let paths = entries.flatten().map(|entry| entry.path().display().to_string());
+    let files: Vec<String> = paths.filter(|path| path.ends_with(ending)).collect();
+    if files.is_empty() {
+        bail!("there are no tests in {folder}");
+    }
+    Ok(files)
 }
 
 /// True when there is a program of this name.

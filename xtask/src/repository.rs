@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// Folders that hold nothing anybody wrote here.
-const FOREIGN_FOLDERS: &[&str] = &["target", "node_modules", "__pycache__"];
+const FOREIGN_FOLDERS: &[&str] = &["target", "node_modules", "dist", "__pycache__"];
 
 /// The hidden folders that are ours; the others belong to git, to downloaded tools and to editors.
 const HIDDEN_FOLDERS: &[&str] = &[".cargo", ".ci", ".config", ".github"];
