@@ -17,37 +17,50 @@ fn main() -> io::Result<()> {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
     // The folder is in the repository, so that cargo has something to watch before the first build.
     println!("cargo::rerun-if-changed={}", dist.display());
-    let mut files = Vec::new();
-    collect(&dist, "", &mut files)?;
-    files.sort();
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
+    // Copied first: the page may be built anew while the compiler reads.
+    let copies = out.join("page");
+    fs::remove_dir_all(&copies).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })?;
+    fs::create_dir_all(&copies)?;
+    let mut names = Vec::new();
+    if dist.is_dir() {
+        copy(&dist, &copies, "", &mut names)?;
+    }
+    names.sort();
+    let included = |name: &str| format!("include_bytes!({:?})", copies.join(name).display().to_string());
     let mut list = String::from("&[\n");
-    for (name, path) in files.iter().filter(|(name, _)| !name.ends_with(COMPRESSED)) {
+    for name in names.iter().filter(|name| !name.ends_with(COMPRESSED)) {
         let compressed_name = format!("{name}{COMPRESSED}");
-        let compressed = match files.iter().find(|(other, _)| *other == compressed_name) {
-            Some((_, path)) => format!("Some(include_bytes!({:?}))", path.display().to_string()),
-            None => "None".to_owned(),
+        let compressed = match names.contains(&compressed_name) {
+            true => format!("Some({})", included(&compressed_name)),
+            false => "None".to_owned(),
         };
-        let plain = format!("include_bytes!({:?})", path.display().to_string());
+        let plain = included(name);
         writeln!(list, "    EmbeddedFile {{ name: {name:?}, plain: {plain}, compressed: {compressed} }},")
             .map_err(io::Error::other)?;
     }
     list.push_str("]\n");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
     fs::write(out.join("embedded_files.rs"), list)
 }
 
-/// Every file below a folder with its name as seen from there. Hidden files are not served.
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+/// Copies every file below a folder and names it as seen from there. Hidden files are not served.
+fn copy(from: &Path, to: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = entry.path().canonicalize()?;
         if name.starts_with('.') {
             continue;
-        } else if path.is_dir() {
-            collect(&path, &format!("{prefix}{name}/"), files)?;
+        }
+        let (source, target) = (entry.path(), to.join(&name));
+        if source.is_dir() {
+            fs::create_dir_all(&target)?;
+            copy(&source, &target, &format!("{prefix}{name}/"), names)?;
         } else {
-            files.push((format!("{prefix}{name}"), path));
+            fs::copy(&source, &target)?;
+            names.push(format!("{prefix}{name}"));
         }
     }
     Ok(())

@@ -52,6 +52,14 @@ export const agents = {
         write_text("notes.md", kwargs.get("text", ""))
         return "kept"`,
   ),
+  'asking_agent.py': agent(
+    'Asking',
+    'Needs a file from a person.',
+    `{"type": "object", "properties": {}}`,
+    `from utils.workspace import request_files, read_text
+        found = request_files("Which numbers?", ["*.csv"])
+        return read_text(found["names"][0]) if found.get("names") else "no file yet"`,
+  ),
   'hostile_agent.py': agent('Hostile', HOSTILE, `{"type": "object", "properties": {"x": {"type": "string", "description": ${JSON.stringify(HOSTILE)}}}}`, `return ${JSON.stringify(HOSTILE)}`),
   'broken_agent.py': 'x = (\n',
 };

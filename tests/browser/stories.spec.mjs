@@ -195,6 +195,71 @@ test('a run is shown step by step, replayed, and compared with another', async (
   await seen(page.getByText('The first difference is at step', { exact: false }));
 });
 
+test('an agent asks for a file, a person gives it, and the agent finds it', async () => {
+  const page = await scene.page();
+  const run = async () => {
+    await go(page, '#/agents/Asking', 'Asking');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+  };
+  await run();
+  await seen(page.getByRole('region', { name: 'Output' }).getByText('no file yet'));
+  await go(page, '#/approvals', 'Approvals');
+  await seen(page.getByText('Which numbers?', { exact: false }));
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Give a file' }).click();
+  await (await chooser).setFiles({ name: 'numbers.csv', mimeType: 'text/csv', buffer: Buffer.from('1,2,3') });
+  await page.getByText('Which numbers?', { exact: false }).waitFor({ state: 'detached' });
+  await run();
+  await seen(page.getByRole('region', { name: 'Output' }).getByText('1,2,3'));
+});
+
+test('without a model the closest agents are offered, and a line with a slash runs one', async () => {
+  const other = await begin({ model: false });
+  try {
+    const page = await other.page();
+    await say(page, 'please greet somebody politely');
+    await page.getByRole('button', { name: /Greeter/ }).click();
+    const line = await page.getByRole('textbox', { name: 'Message' }).inputValue();
+    assert.match(line, /^\/Greeter /);
+    await page.getByRole('textbox', { name: 'Message' }).fill('/Greeter who=Ada');
+    await page.keyboard.press('Enter');
+    await seen(page.locator('article.answer').getByText('Hello, Ada!'));
+    await page.getByRole('button', { name: 'No model' }).click();
+    await seen(page.getByRole('button', { name: 'Sign in with GitHub Copilot' }));
+  } finally {
+    await other.end();
+  }
+});
+
+test('a conversation of a thousand messages opens and scrolls smoothly', async () => {
+  const page = await scene.page();
+  const id = '22222222-0000-4000-8000-000000000000';
+  await page.evaluate(async (of) => {
+    const headers = { Authorization: `Bearer ${localStorage.getItem('roost.session')}` };
+    const content = 'Some **words** with `code`.\n\n- one\n- two\n\n```python\nprint(1)\n```';
+    for (let turn = 0; turn < 5; turn += 1) {
+      const messages = Array.from({ length: 200 }, (_, at) => ({ role: at % 2 ? 'assistant' : 'user', content: at % 2 ? content : `message ${turn * 200 + at}` }));
+      await fetch(`/conversations/${of}`, { method: 'POST', headers, body: JSON.stringify({ messages }) });
+    }
+  }, id);
+  await go(page, `#/chat/${id}`);
+  await seen(page.getByText('message 998', { exact: true }));
+  const gaps = await page.evaluate(async () => {
+    const log = document.querySelector('[role=log]');
+    const found = [];
+    let last = performance.now();
+    for (let step = 0; step < 60; step += 1) {
+      log.scrollBy(0, -700);
+      const now = await new Promise(requestAnimationFrame);
+      found.push(now - last);
+      last = now;
+    }
+    return found.sort((one, other) => one - other);
+  });
+  console.log(`# frames while scrolling: median ${gaps[30].toFixed(0)} ms, 95th of 100 ${gaps[57].toFixed(0)} ms`);
+  assert.ok(gaps[30] < 50, `half of the frames take longer than ${gaps[30]} ms`);
+});
+
 test('secrets go in and never come out; a token is shown once', async () => {
   const page = await scene.page();
   await go(page, '#/settings', 'Settings');

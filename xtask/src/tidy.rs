@@ -13,6 +13,7 @@ mod test_rules; // tests that wait, or do not run
 mod generated; // documents written from code are fresh
 mod protocol_examples; // examples in documents are what the code says
 mod documents; // changelog and links
+mod page_source; // no markup from text in the web UI
 mod whitespace; // no noise in a diff
 
 use crate::repository::Repository;
@@ -32,6 +33,7 @@ const CHECKS: &[Check] = &[
     generated::check,
     protocol_examples::check,
     documents::check,
+    page_source::check,
     whitespace::check,
 ];
 

@@ -3,6 +3,9 @@
 /** Where this browser keeps the session that the owner gave it. Other origins, also other ports, cannot read it. */
 const SESSION_KEY = 'roost.session';
 
+/** Told to the window when a session is not believed any more. */
+export const NOT_OWNER = 'roost:not-owner';
+
 /** Why something did not work: the code, the sentence and the next step that every surface shows. */
 export class Failed extends Error {
   constructor(
@@ -64,7 +67,11 @@ export async function send(path: string, asking: Asking = {}): Promise<Response>
     if (signal?.aborted) throw error;
     throw new Failed(0, 'host_unreachable', 'The host does not answer.', 'start it with `roost up`, then try again');
   }
-  if (!response.ok) throw await failure(response);
+  if (!response.ok) {
+    const failed = await failure(response);
+    if (held && ['owner_only', 'unauthenticated'].includes(failed.reason)) dispatchEvent(new Event(NOT_OWNER));
+    throw failed;
+  }
   return response;
 }
 

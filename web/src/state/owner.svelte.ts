@@ -1,5 +1,5 @@
 // Whether this browser is the owner's. The host decides; the page only shows what it was given.
-import { ask, asFailed, keepSession, session, type Failed } from '../api/client';
+import { ask, asFailed, keepSession, NOT_OWNER, session, type Failed } from '../api/client';
 
 interface Opened {
   session: string;
@@ -16,6 +16,7 @@ class Owner {
     addEventListener('storage', (event) => {
       if (event.key === 'roost.session') void this.look();
     });
+    addEventListener(NOT_OWNER, () => void this.look());
   }
 
   /** Begins with the ticket of the address where there is one, and takes it out of the address first. */
