@@ -46,6 +46,11 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString()} ${number === 1 ? one : many}`;
 }
 
+/** What a failure says, with the line it is about. */
+export function told(failure: { message: string; line?: number }): string {
+  return failure.line ? `${failure.message} (line ${failure.line})` : failure.message;
+}
+
 /** A value for a person: text as it is, everything else as JSON. */
 export function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
