@@ -18,6 +18,7 @@ mod zip_reader; // a zip that keeps every rule
 mod zip_loose; // a zip as Python's library takes it
 mod zip_writer; // the same files, the same zip
 mod tar_reader; // a tar that keeps every rule
+mod tar_writer; // the same files, the same tar
 
 pub(crate) use self::zip_loose::read_loose_zip;
 pub use self::{
@@ -40,6 +41,10 @@ impl ContainerLimits {
     /// What the submission gate takes: 5 MiB of zip, 20 MiB of files. Real bundles have a few dozen files.
     pub const BUNDLE: Self =
         Self { archive_bytes_max: 5 << 20, entries_max: 4096, content_bytes_max: 20 << 20 };
+
+    /// What a native package may be: a program of 500 MiB, and pages.
+    pub const NATIVE: Self =
+        Self { archive_bytes_max: 600 << 20, entries_max: 4096, content_bytes_max: 600 << 20 };
 }
 
 /// Reads a zip. Everything that is wrong with its list of entries is told at once.

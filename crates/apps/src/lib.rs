@@ -23,6 +23,7 @@ mod bundle; // rapplications: the gate and what it lets through
 pub mod catalog; // what can be installed, and fetching it
 pub mod library; // what is installed
 pub mod storefront; // a catalog that a maintainer runs
+pub mod native; // signed programs: packages, signatures, trust
 
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},

@@ -114,9 +114,9 @@ pub(crate) enum Command {
     New(NewArguments),
     /// Run the contract tests of an agent file or of a bundle's agent
     Test(TestArguments),
-    /// Check an agent file or a bundle without running it
+    /// Check an agent file, a bundle or a native app without running it
     Validate(ValidateArguments),
-    /// Make the zip of a bundle that a store takes
+    /// Make the file of a bundle or of a native app that a store takes
     Pack(PackArguments),
     /// Submit a bundle to a store
     Publish(PublishArguments),

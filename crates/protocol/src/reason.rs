@@ -258,6 +258,32 @@ reasons! {
     NoSubmissions = "no_submissions", "This store takes no submissions over the network.", "write an issue for it with `roost publish --issue`";
     /// The token shown to a store opens nothing.
     TokenRefused = "token_refused", "The store does not take this token.", "ask its maintainer for a token; `roost store token create` makes one";
+    /// A package is not signed, or not as much of it as its key demands.
+    SignatureMissing = "signature_missing", "The package is not signed, or not all of it.", "get it again from its publisher; a package of your own is signed with `roost sign`";
+    /// A signature does not fit the files.
+    SignatureInvalid = "signature_invalid", "A signature does not fit the content of the package.", "do not use it; get it again from its publisher";
+    /// Signed by somebody whom this home does not know.
+    UnknownKey = "unknown_key", "Nobody whom this home trusts signed the package.", "if you know its publisher, trust their key: `roost keys publisher trust FILE`";
+    /// Before or after the time of a key.
+    KeyNotValid = "key_not_valid", "The key that signed the package does not count now.", "ask the publisher for a package signed with a current key";
+    /// A key was taken back.
+    KeyRevoked = "key_revoked", "The key that signed the package was taken back by its owner.", "do not use it; ask the publisher for one signed with another key";
+    /// An app was taken back.
+    AppRevoked = "app_revoked", "A store took this app back.", "do not use it; ask the store why";
+    /// A list is too old to be believed.
+    TrustStale = "trust_stale", "The store's list of keys or of revoked apps is too old to be believed.", "bring it up to date with `roost keys store refresh`";
+    /// A list is older than one that was seen.
+    TrustRolledBack = "trust_rolled_back", "The store's list is older than one that was seen before.", "somebody may be holding back what changed; ask the store, and begin anew with `roost keys store remove` and `add` only if it says so";
+    /// The clock is before what was seen.
+    ClockWentBack = "clock_went_back", "The clock of this machine is behind what was seen before.", "set the clock; nothing is believed until it is right";
+    /// A list of a store cannot be understood.
+    TrustInvalid = "trust_invalid", "This is not a key, or not a list of keys or of revoked apps.", "check the file or the address; nothing was kept";
+    /// What is trusted cannot be read from disk.
+    TrustUnusable = "trust_unusable", "What this home trusts cannot be read, so nothing is trusted.", "restore the folder `keys` of the home, or remove `keys/trust.json` to trust nobody";
+    /// No such key, publisher or store.
+    UnknownTrust = "unknown_trust", "There is no key, publisher or store of this name.", "see `roost keys list`";
+    /// A package is not one.
+    PackageInvalid = "package_invalid", "The package is not one that can be used.", "see `roost validate` for what is wrong with it";
     /// No such secret.
     UnknownSecret = "unknown_secret", "There is no secret of this name.", "see `roost secrets list`";
     /// An agent was granted a secret that is not there.

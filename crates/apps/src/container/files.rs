@@ -4,7 +4,9 @@ use super::{
     ContainerLimits, folder,
     paths::{self, Kind, Together},
     refusal::{Refusal, Refused},
-    write_beneath, zip_writer,
+    tar_writer,
+    write_beneath::{self, Permissions},
+    zip_writer,
 };
 use roost_protocol::Digest;
 use std::{collections::BTreeMap, io, path::Path};
@@ -38,7 +40,7 @@ impl Files {
 
     /// Reads a folder under the limits and rules of an archive; links are refused, not followed.
     pub fn read_folder(folder: &Path, limits: &ContainerLimits) -> Result<Self, Vec<Refused>> {
-        folder::read(folder, limits, &[])
+        folder::read(folder, limits, &|_| true)
     }
 
     /// Reads a folder without what is named `left_out`: at any depth, or with `/` before the name at the top only.
@@ -47,7 +49,20 @@ impl Files {
         limits: &ContainerLimits,
         left_out: &[&str],
     ) -> Result<Self, Vec<Refused>> {
-        folder::read(folder, limits, left_out)
+        let is_left_out = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            left_out.iter().any(|left| left.strip_prefix('/').map_or(*left == name, |top| top == path))
+        };
+        folder::read(folder, limits, &|path| !is_left_out(path))
+    }
+
+    /// Reads those parts of a folder whose path is taken; what is below a folder that is not taken is not looked at.
+    pub(crate) fn read_parts(
+        folder: &Path,
+        limits: &ContainerLimits,
+        takes: impl Fn(&str) -> bool,
+    ) -> Result<Self, Vec<Refused>> {
+        folder::read(folder, limits, &takes)
     }
 
     /// The content of a file.
@@ -104,7 +119,25 @@ impl Files {
     /// Writes every file below `folder`, which is made when it is not there. Nothing that is there is replaced or
     /// followed; when it returns, all of it is on disk, and when it fails, nothing of it is.
     pub fn write_beneath(&self, folder: &Path) -> io::Result<()> {
-        write_beneath::write(self, folder, &mut |_| Ok(()))
+        write_beneath::write(self, folder, &Permissions::PUBLIC, &mut |_| Ok(()))
+    }
+
+    /// The same for files that only their owner may use; one of them may be executed.
+    pub(crate) fn write_private_beneath(&self, folder: &Path, program: &str) -> io::Result<()> {
+        let permissions = Permissions { program: Some(program), ..Permissions::PRIVATE };
+        write_beneath::write(self, folder, &permissions, &mut |_| Ok(()))
+    }
+
+    /// The files as a tar, packed with gzip; one of them may be executed. The same files always make the same bytes.
+    pub(crate) fn to_tar_gz(&self, program: &str) -> io::Result<Vec<u8>> {
+        tar_writer::write(self, program)
+    }
+
+    /// The same files with this one added, or in place of the one of its path.
+    pub(crate) fn with(mut self, path: &str, content: Vec<u8>) -> Result<Self, Vec<Refused>> {
+        self.entries.remove(path);
+        let contents = self.entries.into_iter().chain([(path.to_owned(), content)]);
+        Self::from_contents(contents)
     }
 
     /// The files as a zip, each below the folder `root`. The same files always make the same bytes.

@@ -14,48 +14,51 @@ use std::{collections::BTreeMap, fs::File, io::Read as _, path::Path};
 
 const OPEN: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
+/// Says of a path below the folder whether it is a part of what is read.
+pub(super) type Takes<'a> = &'a dyn Fn(&str) -> bool;
+
 pub(super) fn read(
     folder: &Path,
     limits: &ContainerLimits,
-    left_out: &[&str],
+    takes: Takes<'_>,
 ) -> Result<Files, Vec<Refused>> {
     // The folder itself may be reached by a link: a person named it.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(folder, flags, Mode::empty())
         .map_err(|error| vec![unreadable(&folder.display().to_string(), error.into())])?;
-    let mut reading = Reading { limits, left_out, ..Reading::new(limits) };
+    let mut reading = Reading {
+        limits,
+        takes,
+        files: BTreeMap::new(),
+        together: Together::default(),
+        entries: 0,
+        bytes: 0,
+    };
     reading.visit(&root, "").map_err(|refused| vec![refused])?;
     Ok(Files::checked(reading.files))
 }
 
 struct Reading<'a> {
     limits: &'a ContainerLimits,
-    left_out: &'a [&'a str],
+    takes: Takes<'a>,
     files: BTreeMap<String, Vec<u8>>,
     together: Together,
     entries: usize,
     bytes: u64,
 }
 
-impl<'a> Reading<'a> {
-    fn new(limits: &'a ContainerLimits) -> Self {
-        Self {
-            limits,
-            left_out: &[],
-            files: BTreeMap::new(),
-            together: Together::default(),
-            entries: 0,
-            bytes: 0,
-        }
-    }
-
+impl Reading<'_> {
     /// Reads what is in a folder. The depth of paths bounds the recursion.
     fn visit(&mut self, folder: &OwnedFd, path: &str) -> Result<(), Refused> {
         let entries = Dir::read_from(folder).map_err(|error| unreadable(path, error.into()))?;
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(path, error.into()))?;
             let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b"..") || self.is_left_out(path, name) {
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
+            if !(self.takes)(&below(&String::from_utf8_lossy(name))) {
                 continue;
             }
             self.entries += 1;
@@ -66,19 +69,11 @@ impl<'a> Reading<'a> {
             let Ok(name) = std::str::from_utf8(name) else {
                 return Err(Refused::at(Refusal::BadPath, name, "its name is not UTF-8"));
             };
-            let child = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
+            let child = below(name);
             paths::check(&child)?;
             self.take(folder, name, child)?;
         }
         Ok(())
-    }
-
-    /// A name with a slash before it is meant at the top only.
-    fn is_left_out(&self, folder: &str, name: &[u8]) -> bool {
-        self.left_out.iter().any(|left| match left.strip_prefix('/') {
-            Some(top) => folder.is_empty() && top.as_bytes() == name,
-            None => left.as_bytes() == name,
-        })
     }
 
     fn take(&mut self, folder: &OwnedFd, name: &str, path: String) -> Result<(), Refused> {

@@ -9,11 +9,40 @@ use rustix::{
     fs::{AtFlags, Mode, OFlags, fsync, mkdirat, openat, unlinkat},
     io::Errno,
 };
-use std::{collections::HashMap, fs::File, io, io::Write as _, path::Path};
+use std::{
+    collections::HashMap,
+    fs::{DirBuilder, File},
+    io::{self, Write as _},
+    os::unix::fs::DirBuilderExt as _,
+    path::Path,
+};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const NEW_FILE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Who may use what is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Permissions<'a> {
+    pub(super) folder: u32,
+    pub(super) file: u32,
+    /// The one file that may be executed.
+    pub(super) program: Option<&'a str>,
+}
+
+impl Permissions<'_> {
+    /// Everybody reads, the owner writes.
+    pub(super) const PUBLIC: Self = Self { folder: 0o755, file: 0o644, program: None };
+    /// The owner only.
+    pub(super) const PRIVATE: Self = Self { folder: 0o700, file: 0o600, program: None };
+
+    fn of(&self, path: &str) -> Mode {
+        let is_program = self.program == Some(path);
+        // Whoever may read the program may execute it.
+        let execute = if is_program { (self.file & 0o444) >> 2 } else { 0 };
+        Mode::from_raw_mode(self.file | execute)
+    }
+}
 
 /// The steps, each named for what is done when it is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +56,19 @@ pub(super) enum Step {
 
 type After<'a> = &'a mut dyn FnMut(Step) -> io::Result<()>;
 
-pub(super) fn write(files: &Files, folder: &Path, after: After<'_>) -> io::Result<()> {
-    let made_folder = match std::fs::create_dir(folder) {
+pub(super) fn write(
+    files: &Files,
+    folder: &Path,
+    permissions: &Permissions<'_>,
+    after: After<'_>,
+) -> io::Result<()> {
+    let made_folder = match DirBuilder::new().mode(permissions.folder).create(folder) {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
         Err(error) => return Err(error),
     };
     let mut writing = Writing::default();
-    let written = writing.write_all(files, folder, after);
+    let written = writing.write_all(files, folder, permissions, after);
     if written.is_err() {
         writing.undo();
         if made_folder {
@@ -54,13 +88,18 @@ struct Writing {
 }
 
 impl Writing {
-    fn write_all(&mut self, files: &Files, folder: &Path, after: After<'_>) -> io::Result<()> {
+    fn write_all(
+        &mut self,
+        files: &Files,
+        folder: &Path,
+        permissions: &Permissions<'_>,
+        after: After<'_>,
+    ) -> io::Result<()> {
         self.folders.insert(String::new(), rustix::fs::open(folder, FOLDER, Mode::empty())?);
         for (path, content) in files.iter() {
             let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-            self.make_folders(parent, after)?;
-            let mode = Mode::from_raw_mode(0o644);
-            let file = openat(self.folder(parent)?, name, NEW_FILE, mode)?;
+            self.make_folders(parent, permissions.folder, after)?;
+            let file = openat(self.folder(parent)?, name, NEW_FILE, permissions.of(path))?;
             self.made.push((parent.to_owned(), name.to_owned(), false));
             after(Step::FileMade)?;
             let mut file = File::from(file);
@@ -79,13 +118,13 @@ impl Writing {
         after(Step::FoldersSynced)
     }
 
-    fn make_folders(&mut self, path: &str, after: After<'_>) -> io::Result<()> {
+    fn make_folders(&mut self, path: &str, mode: u32, after: After<'_>) -> io::Result<()> {
         if self.folders.contains_key(path) {
             return Ok(());
         }
         let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
-        self.make_folders(parent, after)?;
-        match mkdirat(self.folder(parent)?, name, Mode::from_raw_mode(0o755)) {
+        self.make_folders(parent, mode, after)?;
+        match mkdirat(self.folder(parent)?, name, Mode::from_raw_mode(mode)) {
             Ok(()) => {
                 self.made.push((parent.to_owned(), name.to_owned(), true));
                 after(Step::FolderMade)?;
@@ -116,9 +155,12 @@ impl Writing {
 
 #[cfg(test)]
 mod tests {
-    use super::write;
+    use super::{Permissions, write};
     use crate::container::Files;
-    use std::{fs, io, os::unix::fs::symlink};
+    use std::{
+        fs, io,
+        os::unix::fs::{PermissionsExt as _, symlink},
+    };
 
     fn three() -> Files {
         let contents = [("a.txt", "one"), ("b/c.txt", "two"), ("b/d/e.txt", "three")];
@@ -135,6 +177,17 @@ mod tests {
     }
 
     #[test]
+    fn private_files_are_their_owners_and_one_may_be_executed() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new");
+        three().write_private_beneath(&target, "b/c.txt").unwrap();
+        for (path, mode) in [("", 0o700), ("b", 0o700), ("a.txt", 0o600), ("b/c.txt", 0o700), ("b/d/e.txt", 0o600)] {
+            let known = fs::metadata(target.join(path)).unwrap();
+            assert_eq!(known.permissions().mode() & 0o777, mode, "{path}");
+        }
+    }
+
+    #[test]
     fn stopped_after_any_step_nothing_of_it_is_left() {
         for is_there in [false, true] {
             let mut stop = 0;
@@ -146,7 +199,7 @@ mod tests {
                     fs::write(target.join("kept"), "kept").unwrap();
                 }
                 let mut step = 0;
-                let written = write(&three(), &target, &mut |_| {
+                let written = write(&three(), &target, &Permissions::PUBLIC, &mut |_| {
                     step += 1;
                     if step > stop { Err(io::Error::other("stopped")) } else { Ok(()) }
                 });

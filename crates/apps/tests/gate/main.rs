@@ -6,3 +6,5 @@ mod cases; // bundles that are wrong in one way each
 mod archives; // containers with one trick each
 mod properties; // what holds for every input
 mod from_catalog; // what a catalog already has
+mod native_packages; // native packages with one trick each
+mod native_trust; // signatures, keys, lists and clocks that lie

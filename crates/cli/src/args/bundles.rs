@@ -75,7 +75,7 @@ pub(crate) struct TestArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArguments {
-    /// The agent file, or a bundle: its folder or its zip
+    /// The agent file, a bundle (its folder or its zip), or a native app (its folder or its .napp)
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
     /// Who submits the bundle; its publisher must be the same
@@ -102,10 +102,10 @@ pub(crate) enum RuleSet {
 
 #[derive(Debug, Args)]
 pub(crate) struct PackArguments {
-    /// The bundle's folder
+    /// The folder of a bundle or of a native app
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
-    /// Where to write the zip (default: ID-VERSION.zip here)
+    /// Where to write it (default: ID-VERSION.zip or ID-VERSION.napp here)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
