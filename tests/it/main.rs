@@ -19,6 +19,7 @@ mod many;
 mod memory;
 mod names;
 mod page;
+mod native;
 mod postgres_cluster;
 mod reach;
 mod rights;

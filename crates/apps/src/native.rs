@@ -15,6 +15,7 @@ mod package; // all of it together
 mod public_key; // a key that may vouch
 mod lists; // what stores say about keys and apps
 mod trust; // whom a home believes
+mod trust_file; // the same, on disk
 mod report; // a package, told
 mod arrival; // what a path holds
 

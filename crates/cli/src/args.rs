@@ -5,6 +5,7 @@ mod library; // what the verbs for installed apps take
 mod runs; // what `roost runs` takes
 mod store; // what `roost store` takes
 mod storefront; // what a maintainer and an author of a store use
+mod trust; // what the verbs for signing and trust take
 mod workspace; // what `roost workspace` takes
 
 pub(crate) use bundles::{
@@ -14,6 +15,7 @@ pub(crate) use library::{InstallArguments, RemoveArguments, UpdateArguments};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
 pub(crate) use storefront::{PublishArguments, StoreTokenVerb, StorefrontVerb};
+pub(crate) use trust::{PublisherVerb, SignArguments, SigningVerb, TrustedStoreVerb};
 pub(crate) use workspace::{
     OnConflict, ProposalsVerb, RuleWord, RulesVerb, WorkspaceArguments, WorkspaceVerb,
 };
@@ -102,7 +104,7 @@ pub(crate) enum Command {
     /// Read, write and restore files with history
     #[command(alias = "ws")]
     Workspace(WorkspaceArguments),
-    /// Make, list and take back tokens that let programs use a workspace
+    /// Tokens for programs, keys to sign with, and whom this home trusts
     Keys(KeysArguments),
     /// Talk to the host: a conversation, or one message and its answer
     Chat(ChatArguments),
@@ -120,6 +122,8 @@ pub(crate) enum Command {
     Pack(PackArguments),
     /// Submit a bundle to a store
     Publish(PublishArguments),
+    /// Sign a native app with a key of this home
+    Sign(SignArguments),
     /// Show what an app asks for and what it may do
     Rights(RightsArguments),
     /// Give rights to an app
@@ -392,6 +396,28 @@ pub(crate) enum Keys {
     Token {
         #[command(subcommand)]
         verb: TokenVerb,
+    },
+    /// Keys to sign native apps with
+    Signing {
+        #[command(subcommand)]
+        verb: SigningVerb,
+    },
+    /// Publishers whose signatures are believed
+    Publisher {
+        #[command(subcommand)]
+        verb: PublisherVerb,
+    },
+    /// Stores whose signatures and revocations are believed
+    Store {
+        #[command(subcommand)]
+        verb: TrustedStoreVerb,
+    },
+    /// Show every key to sign with, and everyone who is believed
+    List,
+    /// Say whether a native app would be believed now
+    Verify {
+        /// The .napp, or the app's folder
+        path: PathBuf,
     },
 }
 

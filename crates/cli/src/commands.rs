@@ -23,6 +23,7 @@ mod run;
 mod runs;
 mod secrets;
 mod services;
+mod sign;
 mod store;
 mod storefront;
 mod test;
@@ -37,9 +38,10 @@ use crate::{
     config::{self, Config},
     output::Output,
 };
+use roost_apps::native::{NativeArrival, NativePackage, look_for_native};
 use roost_host::Host;
-use roost_protocol::Failure;
-use std::{io::IsTerminal as _, process::ExitCode};
+use roost_protocol::{Failure, Reason};
+use std::{io::IsTerminal as _, path::Path, process::ExitCode};
 
 /// Runs the verb.
 pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCode, Failure> {
@@ -70,6 +72,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Validate(validate) => validate::validate(config, &validate, output).await,
         Command::Pack(pack) => pack::pack(&pack, output),
         Command::Publish(publish) => publish::publish(config, publish, output).await,
+        Command::Sign(sign) => sign::sign(&config, &sign, output),
         Command::Rights(rights) => rights::rights(config, &rights, output).await,
         Command::Grant(grant) => grants::grant(config, &grant, output).await,
         Command::Revoke(revoke) => grants::revoke(config, &revoke, output).await,
@@ -88,6 +91,22 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
 pub(crate) async fn open(config: Config) -> Result<Host, Failure> {
     roost_host::create_home(&config.host.home)?;
     Host::open(config.host).await
+}
+
+/// The native app at a path, in which nothing is wrong.
+pub(crate) fn native_package(path: &Path) -> Result<NativePackage, Failure> {
+    let read = match look_for_native(path)? {
+        Some(NativeArrival::Napp(bytes)) => NativePackage::from_napp(&bytes),
+        Some(NativeArrival::Folder) => NativePackage::from_folder(path),
+        None => {
+            let message = format!("{} is no native app", path.display());
+            return Err(Failure::new(Reason::PackageInvalid, message));
+        }
+    };
+    read.map_err(|errors| {
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::new(Reason::PackageInvalid, texts.join("; "))
+    })
 }
 
 /// What the host does goes to the error stream: warnings, and what takes long.

@@ -17,6 +17,7 @@ mod program; // from a file to a program
 mod confinement; // from rights to what a worker may touch
 mod secrets; // values that agents use without seeing them
 mod vault; // values, sealed
+pub mod trust; // keys to sign with, and whom the home believes
 mod perform; // one call
 mod arguments; // key=value by schema
 mod context; // what an agent knows before it runs

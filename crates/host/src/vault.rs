@@ -6,7 +6,7 @@
 mod value; // a value that does not show itself
 mod sealed; // the file and how values are sealed in it
 mod keychain; // the keychain of the session
-mod guarded_file; // files for their owner only
+pub(crate) mod guarded_file; // files for their owner only
 mod uses; // who was granted what is kept here
 
 pub(crate) use self::{keychain::Keychain, uses::secret_of};

@@ -110,6 +110,16 @@ impl Web {
         })
     }
 
+    /// Fetches a small document that somebody named themselves; `what` it is, for messages.
+    pub async fn document(&self, what: &str, url: &str, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+        let (reach, content) = (Reach::Anywhere, Content::Json);
+        let wanted = Wanted { what, url, reach, content, bytes_max, guarded: None, etag: None };
+        match self.get(&wanted).await? {
+            Arrived::Body { bytes, .. } => Ok(bytes),
+            Arrived::Unchanged => Err(failed(&wanted, Reason::FetchGarbled, "no body came".to_owned())),
+        }
+    }
+
     async fn follow(&self, wanted: &Wanted<'_>, mut url: Url) -> Result<Arrived, Failure> {
         let mut reach = wanted.reach;
         for _ in 0..=self.limits.redirects {

@@ -51,9 +51,12 @@ pub struct OlderList(pub String);
 impl KeyList {
     /// Reads a list: one key as published, or several as `{"keys": […], "serial": 3, "issuedAt": "…"}`.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let json = strict_json::object(within(bytes, KEY_LIST_BYTES_MAX)?)?;
+        Self::read(&strict_json::object(within(bytes, KEY_LIST_BYTES_MAX)?)?)
+    }
+
+    pub(super) fn read(json: &Map<String, Value>) -> Result<Self, String> {
         let keys = match json.get("keys") {
-            None => vec![PublicKey::read(&json)?],
+            None => vec![PublicKey::read(json)?],
             Some(_) if json.contains_key("publicKey") => {
                 return Err("it is one key and a list of keys".to_owned());
             }
@@ -68,7 +71,7 @@ impl KeyList {
         if ids.len() != keys.len() {
             return Err("two keys have one id".to_owned());
         }
-        Ok(Self { edition: Edition::read(&json)?, keys })
+        Ok(Self { edition: Edition::read(json)?, keys })
     }
 
     /// Refuses a list that is older than the one that is known.
@@ -103,7 +106,10 @@ impl KeyList {
 impl Revocations {
     /// Reads a list: `revocations` or `revoked`, of objects with an `id` or of ids.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let json = strict_json::object(within(bytes, REVOCATIONS_BYTES_MAX)?)?;
+        Self::read(&strict_json::object(within(bytes, REVOCATIONS_BYTES_MAX)?)?)
+    }
+
+    pub(super) fn read(json: &Map<String, Value>) -> Result<Self, String> {
         let list = match (json.get("revocations"), json.get("revoked")) {
             (Some(_), Some(_)) => return Err("`revocations` and `revoked` are the same".to_owned()),
             (Some(list), None) | (None, Some(list)) => list,
@@ -126,7 +132,7 @@ impl Revocations {
             // The same app may be named once for every version.
             apps.insert(id.to_lowercase(), at);
         }
-        Ok(Self { edition: Edition::read(&json)?, apps })
+        Ok(Self { edition: Edition::read(json)?, apps })
     }
 
     /// True when the app was taken back. Case does not matter: it does not on every file system.

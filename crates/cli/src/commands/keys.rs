@@ -1,4 +1,7 @@
-//! `roost keys`: tokens that let programs use one workspace each. A token is shown once, when it is made.
+//! `roost keys`: tokens that let programs use one workspace each, keys to sign with, and whom the home trusts. A token is
+//! shown once, when it is made; the private half of a key never is.
+
+mod trust; // signing keys, publishers, stores
 
 use crate::{
     args::{Keys, KeysArguments, TokenArguments, TokenVerb},
@@ -16,7 +19,17 @@ pub(crate) async fn keys(
     arguments: KeysArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let Keys::Token { verb } = arguments.what;
+    match arguments.what {
+        Keys::Token { verb } => tokens(config, verb, output).await,
+        Keys::Signing { verb } => trust::signing(&config, verb, output).await,
+        Keys::Publisher { verb } => trust::publisher(&config, verb, output).await,
+        Keys::Store { verb } => trust::store(&config, verb, output).await,
+        Keys::List => trust::list(&config, output),
+        Keys::Verify { path } => trust::verify(&config, &path, output).await,
+    }
+}
+
+async fn tokens(config: Config, verb: TokenVerb, output: &Output) -> Result<ExitCode, Failure> {
     match verb {
         TokenVerb::Create(wanted) => {
             let asked = asked(&wanted)?;

@@ -35,7 +35,7 @@ impl Stamp {
 
 /// Why a file is not believed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// Others could have read it, or put it there.
     #[error("{0}")]
     Exposed(String),
@@ -45,7 +45,7 @@ pub(super) enum Refused {
 }
 
 /// The content of a file that is its owner's alone; nothing when there is none.
-pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Refused> {
+pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Refused> {
     // A link could lead to a file that somebody else writes, and a pipe would be waited for.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, Refus
 }
 
 /// Makes the folder, for its owner only, where it is not there; refuses one that others can use.
-pub(super) fn own_folder(folder: &Path) -> Result<(), Refused> {
+pub(crate) fn own_folder(folder: &Path) -> Result<(), Refused> {
     use std::os::unix::fs::DirBuilderExt as _;
     match fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),

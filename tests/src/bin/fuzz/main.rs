@@ -10,6 +10,9 @@ mod bundle_manifest;
 mod bundle_source;
 #[path = "../../../../fuzz/bodies/container.rs"]
 mod container;
+#[path = "../../../../fuzz/bodies/native_package.rs"]
+mod native_package;
+mod native_seeds; // what native packages and their lists look like
 
 use anyhow::{Context as _, Result, bail};
 use roost_apps::Files;
@@ -92,6 +95,7 @@ fn targets() -> Result<Vec<Target>> {
         Target { name: "container", run: container::run, seeds: zips },
         Target { name: "bundle_manifest", run: bundle_manifest::run, seeds: manifests },
         Target { name: "bundle_source", run: bundle_source::run, seeds: sources },
+        Target { name: "native_package", run: native_package::run, seeds: native_seeds::seeds()? },
     ])
 }
 
