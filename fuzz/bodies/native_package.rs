@@ -2,8 +2,8 @@
 //! refused, and what was read travels unchanged.
 
 use roost_apps::native::{
-    KeyList, NativeManifest, NativePackage, NativeSource, PublicKey, Revocations, Signatures, Skill, TrustList,
-    validate_native,
+    KeyList, NativeManifest, NativePackage, NativeSource, PublicKey, Revocations, Signatures, Skill,
+    TrustList, validate_native,
 };
 
 pub(crate) fn run(bytes: &[u8]) {

@@ -80,7 +80,10 @@ fn a_folder_is_judged_packed_signed_and_believed_by_whoever_trusts_its_key() {
     let (napp, public) = signed(&home);
     assert_eq!(home.json(&["validate", &text(&napp)])["app"]["signed_by"]["covers"], "tree");
     let verified = home.json(&["keys", "verify", &text(&napp)]);
-    assert_eq!((&verified["ok"], &verified["vouched_by"], &verified["covers"]), (&json!(true), &json!("ada"), &json!("tree")));
+    assert_eq!(
+        (&verified["ok"], &verified["vouched_by"], &verified["covers"]),
+        (&json!(true), &json!("ada"), &json!("tree"))
+    );
 
     let other = TestHome::new();
     assert_eq!(refusal(&other, &["keys", "verify", &text(&napp)]), "unknown_key");
@@ -136,13 +139,19 @@ fn a_store_is_believed_until_it_takes_something_back_and_never_goes_back() {
     // A store that fails keeps what it said, and says so.
     server.fail(Some(500));
     let failed = home.roost(&["keys", "store", "refresh", "--json"]);
-    assert_eq!((failed.status, &failed.json()["stores"][0]["reason"]["reason"]), (1, &json!("fetch_refused")));
+    assert_eq!(
+        (failed.status, &failed.json()["stores"][0]["reason"]["reason"]),
+        (1, &json!("fetch_refused"))
+    );
     assert_eq!(home.json(&["keys", "verify", &text(&napp)])["ok"], true);
     server.fail(None);
 
     server.publish(REVOCATIONS, json!({"revocations": []}).to_string());
     let back = home.roost(&["keys", "store", "refresh", &url, "--json"]);
-    assert_eq!((back.status, &back.json()["stores"][0]["reason"]["reason"]), (1, &json!("trust_rolled_back")));
+    assert_eq!(
+        (back.status, &back.json()["stores"][0]["reason"]["reason"]),
+        (1, &json!("trust_rolled_back"))
+    );
     let both = [json!({"id": "com.example.other"}), json!({"id": "com.example.calculator"})];
     server.publish(REVOCATIONS, json!({"revocations": both}).to_string());
     assert_eq!(home.json(&["keys", "store", "refresh"])["stores"][0]["revoked"], 2);
@@ -171,8 +180,14 @@ fn lists_that_are_too_old_and_clocks_that_went_back_believe_nothing() {
     let old = json!("2020-01-01T00:00:00Z");
     assert_eq!(with(&|trust| trust["stores"][0]["revocations"]["fetchedAt"] = old.clone()), "trust_stale");
     assert_eq!(with(&|trust| trust["stores"][0]["keys"]["fetchedAt"] = old.clone()), "trust_stale");
-    assert_eq!(with(&|trust| trust["stores"][0]["keys"]["keys"][0]["notAfter"] = old.clone()), "key_not_valid");
-    assert_eq!(with(&|trust| trust["stores"][0]["keys"]["keys"][0]["revokedAt"] = old.clone()), "key_revoked");
+    assert_eq!(
+        with(&|trust| trust["stores"][0]["keys"]["keys"][0]["notAfter"] = old.clone()),
+        "key_not_valid"
+    );
+    assert_eq!(
+        with(&|trust| trust["stores"][0]["keys"]["keys"][0]["revokedAt"] = old.clone()),
+        "key_revoked"
+    );
     assert_eq!(with(&|trust| trust["latest"] = json!("2999-01-01T00:00:00Z")), "clock_went_back");
     assert_eq!(with(&|trust| trust["format"] = json!(2)), "trust_unusable");
 }
@@ -188,7 +203,8 @@ fn what_is_no_native_app_is_told_for_what_it_is() {
     assert_eq!(refusal(&home, &["sign", &text(&agent)]), "package_invalid");
     let folder = app(&home, "com.example.calculator");
     fs::write(folder.join("binary"), "#!/bin/sh\n").unwrap();
-    fs::write(folder.join("manifest.json"), r#"{"id": "../x", "name": "n", "provides": ["teleport"]}"#).unwrap();
+    fs::write(folder.join("manifest.json"), r#"{"id": "../x", "name": "n", "provides": ["teleport"]}"#)
+        .unwrap();
     for verb in ["validate", "pack"] {
         let report = home.roost(&[verb, &text(&folder), "--json"]).json();
         let expected = ["E_MANIFEST_FIELD", "E_CAPABILITY", "E_BINARY_FORMAT"];

@@ -142,7 +142,8 @@ impl HostTrust {
         let only = only.map(|url| url.trim_end_matches('/'));
         let known = self.read()?.stores;
         let asked: Vec<String> = known.into_iter().map(|store| store.url).collect();
-        let asked: Vec<String> = asked.into_iter().filter(|url| only.is_none_or(|only| only == url)).collect();
+        let asked: Vec<String> =
+            asked.into_iter().filter(|url| only.is_none_or(|only| only == url)).collect();
         if let Some(url) = only.filter(|_| asked.is_empty()) {
             return Err(unknown("store", url));
         }

@@ -17,11 +17,7 @@ const OPEN: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXE
 /// Says of a path below the folder whether it is a part of what is read.
 pub(super) type Takes<'a> = &'a dyn Fn(&str) -> bool;
 
-pub(super) fn read(
-    folder: &Path,
-    limits: &ContainerLimits,
-    takes: Takes<'_>,
-) -> Result<Files, Vec<Refused>> {
+pub(super) fn read(folder: &Path, limits: &ContainerLimits, takes: Takes<'_>) -> Result<Files, Vec<Refused>> {
     // The folder itself may be reached by a link: a person named it.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(folder, flags, Mode::empty())

@@ -181,7 +181,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new");
         three().write_private_beneath(&target, "b/c.txt").unwrap();
-        for (path, mode) in [("", 0o700), ("b", 0o700), ("a.txt", 0o600), ("b/c.txt", 0o700), ("b/d/e.txt", 0o600)] {
+        for (path, mode) in
+            [("", 0o700), ("b", 0o700), ("a.txt", 0o600), ("b/c.txt", 0o700), ("b/d/e.txt", 0o600)]
+        {
             let known = fs::metadata(target.join(path)).unwrap();
             assert_eq!(known.permissions().mode() & 0o777, mode, "{path}");
         }

@@ -45,9 +45,9 @@ impl BinaryFormat {
         }
         match beginning.get(..4) {
             Some(b"\x7fELF") => Ok(Self::Elf),
-            Some(
-                b"\xfe\xed\xfa\xce" | b"\xcf\xfa\xed\xfe" | b"\xfe\xed\xfa\xcf" | b"\xce\xfa\xed\xfe",
-            ) => Ok(Self::MachO),
+            Some(b"\xfe\xed\xfa\xce" | b"\xcf\xfa\xed\xfe" | b"\xfe\xed\xfa\xcf" | b"\xce\xfa\xed\xfe") => {
+                Ok(Self::MachO)
+            }
             Some(b"\xca\xfe\xba\xbe") => Ok(Self::MachOFat),
             _ => Err("not a recognized native executable"),
         }

@@ -136,8 +136,7 @@ fn refused_one(refused: Refused) -> NativeError {
         // The others are about zips, or say that it is no archive.
         _ => (NativeCode::BadArchive, ""),
     };
-    let message =
-        if words.is_empty() { refused.detail } else { format!("{words}: {}", refused.detail) };
+    let message = if words.is_empty() { refused.detail } else { format!("{words}: {}", refused.detail) };
     NativeError { code, message, path: refused.path }
 }
 

@@ -14,7 +14,10 @@ const DEPTH_MAX: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Field {
     /// A text; plain when it stands without quotes, so that it may also be a number or nothing.
-    Text { text: String, is_plain: bool },
+    Text {
+        text: String,
+        is_plain: bool,
+    },
     List(Vec<Field>),
     /// In the order of the text.
     Map(Vec<(String, Field)>),
@@ -150,8 +153,16 @@ mod tests {
         let deep = format!("---\na: {}\n---\n", "[".repeat(200));
         let many = format!("---\na: [{}]\n---\n", "x, ".repeat(3000));
         for bad in [
-            "", "# no front matter", "---\na: 1\n", "---\na: 1\na: 2\n---\n", "---\na: &x [1]\nb: *x\n---\n",
-            "---\na: !!python/object 1\n---\n", "---\n- a\n---\n", "---\n? [a]\n: b\n---\n", "---\na: [\n---\n", &deep,
+            "",
+            "# no front matter",
+            "---\na: 1\n",
+            "---\na: 1\na: 2\n---\n",
+            "---\na: &x [1]\nb: *x\n---\n",
+            "---\na: !!python/object 1\n---\n",
+            "---\n- a\n---\n",
+            "---\n? [a]\n: b\n---\n",
+            "---\na: [\n---\n",
+            &deep,
             &many,
         ] {
             assert!(split(bad).is_err(), "{}", &bad[..bad.len().min(40)]);

@@ -126,7 +126,15 @@ impl Reading<'_> {
         }
         let description = description.chars().take(DESCRIPTION_CHARACTERS_MAX).collect();
         Some(NativeManifest {
-            id: parsed?, name, version, description, provides, permissions, overrides, startup_timeout, oauth,
+            id: parsed?,
+            name,
+            version,
+            description,
+            provides,
+            permissions,
+            overrides,
+            startup_timeout,
+            oauth,
         })
     }
 
@@ -213,7 +221,10 @@ impl Reading<'_> {
             if !HOOKS.contains(&hook.as_str()) {
                 self.add(NativeCode::Override, format!("invalid override hook name: `{}`", shown(hook)));
             } else if !covers(permissions, &format!("hook:{hook}")) {
-                self.add(NativeCode::Override, format!("override of `{hook}` requires permission hook:{hook}"));
+                self.add(
+                    NativeCode::Override,
+                    format!("override of `{hook}` requires permission hook:{hook}"),
+                );
             }
         }
         overrides
@@ -259,7 +270,10 @@ impl Reading<'_> {
 fn covers(permissions: &[Ask], permission: &str) -> bool {
     let prefix = permission.split_once(':').map_or("", |(prefix, _)| prefix);
     let all = format!("{prefix}:*");
-    permissions.iter().filter_map(|ask| ask.original.as_deref()).any(|known| known == permission || known == all)
+    permissions
+        .iter()
+        .filter_map(|ask| ask.original.as_deref())
+        .any(|known| known == permission || known == all)
 }
 
 fn oauth_need(entry: &Value) -> Option<OauthNeed> {
@@ -268,7 +282,9 @@ fn oauth_need(entry: &Value) -> Option<OauthNeed> {
     from_native(&format!("oauth:{provider}")).ok().filter(|_| provider != "*")?;
     let scopes = match entry.get("scopes") {
         None | Some(Value::Null) => Vec::new(),
-        Some(list) => list.as_array()?.iter().map(|scope| Some(scope.as_str()?.to_owned())).collect::<Option<_>>()?,
+        Some(list) => {
+            list.as_array()?.iter().map(|scope| Some(scope.as_str()?.to_owned())).collect::<Option<_>>()?
+        }
     };
     let fits = scopes.len() <= LIST_MAX && scopes.iter().all(|scope| is_one_line(scope, NAME_CHARACTERS_MAX));
     fits.then(|| OauthNeed { provider: provider.to_owned(), scopes })

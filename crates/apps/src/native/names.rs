@@ -179,22 +179,51 @@ mod tests {
         }
         let long = "x".repeat(65);
         for bad in [
-            "", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a..b", "a.", "a-", "a b", "a\0", "é", "a.pending",
-            "a.UPDATING", ".installing-x", &long, "a:b", "a%2e",
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "a\\b",
+            ".hidden",
+            "a..b",
+            "a.",
+            "a-",
+            "a b",
+            "a\0",
+            "é",
+            "a.pending",
+            "a.UPDATING",
+            ".installing-x",
+            &long,
+            "a:b",
+            "a%2e",
         ] {
             assert!(NativeId::parse(bad).is_none(), "{bad}");
         }
-        assert!(is_version("1.0.0-rc.1+build") && !is_version("") && !is_version("1/2") && !is_version("../1"));
+        assert!(
+            is_version("1.0.0-rc.1+build") && !is_version("") && !is_version("1/2") && !is_version("../1")
+        );
     }
 
     #[test]
     fn capabilities_are_seven_words_and_two_prefixes() {
-        for good in
-            ["gateway", "vision", "browser", "comm", "ui", "schedule", "hooks", "tool:calculator", "channel:telegram"]
-        {
+        for good in [
+            "gateway",
+            "vision",
+            "browser",
+            "comm",
+            "ui",
+            "schedule",
+            "hooks",
+            "tool:calculator",
+            "channel:telegram",
+        ] {
             assert_eq!(Capability::parse(good).unwrap().to_string(), good);
         }
-        for bad in ["", "tool", "channel", "tool:", "channel:", "tools", "Gateway", "gateway ", "tool:a\nb", "x:y"] {
+        for bad in
+            ["", "tool", "channel", "tool:", "channel:", "tools", "Gateway", "gateway ", "tool:a\nb", "x:y"]
+        {
             assert!(Capability::parse(bad).is_none(), "{bad:?}");
         }
     }

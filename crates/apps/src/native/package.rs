@@ -64,14 +64,17 @@ impl NativePackage {
                 Some(_) => {}
             }
         }
-        let manifest = required(&files, &[manifest::PATH], NativeCode::MissingManifest, "missing manifest.json");
+        let manifest =
+            required(&files, &[manifest::PATH], NativeCode::MissingManifest, "missing manifest.json");
         let manifest = manifest.and_then(|(_, bytes)| NativeManifest::parse(bytes));
         let binary = binary_of(&files);
         let skill = required(&files, &SKILLS, NativeCode::MissingSkill, "missing SKILL.md");
         let skill = skill.and_then(|(path, bytes)| Skill::parse(bytes, path));
-        let signatures = files.get(signatures::PATH).map(Signatures::parse).transpose().map_err(|why| {
-            vec![NativeError::at(NativeCode::SignaturesForm, signatures::PATH, why)]
-        });
+        let signatures = files
+            .get(signatures::PATH)
+            .map(Signatures::parse)
+            .transpose()
+            .map_err(|why| vec![NativeError::at(NativeCode::SignaturesForm, signatures::PATH, why)]);
         match (manifest, binary, skill, signatures) {
             (Ok(manifest), Ok((binary_path, format)), Ok(skill), Ok(signatures)) if errors.is_empty() => {
                 Ok(Self { files, manifest, skill, binary_path, format, signatures })

@@ -44,7 +44,8 @@ impl PublicKey {
         let key = STANDARD.decode(key).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         let key = key.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
         // A weak key accepts signatures that nobody made.
-        let key = key.filter(|key| !key.is_weak()).ok_or("publicKey is not 32 bytes of a sound key in base64")?;
+        let key =
+            key.filter(|key| !key.is_weak()).ok_or("publicKey is not 32 bytes of a sound key in base64")?;
         let covers = match text(json, "covers")? {
             None | Some("manifest_and_binary") => Covered::ManifestAndBinary,
             Some("tree") => Covered::Tree,

@@ -1,13 +1,13 @@
 //! What is found out about a native package without running it, for people and programs.
 
 use super::{
+    binary::BinaryFormat,
     code::{NativeCode, NativeError},
     manifest::OauthNeed,
     names::{Capability, NativeId},
     package::NativePackage,
     signatures::{Covered, KeyId},
     skill::Skill,
-    binary::BinaryFormat,
 };
 use roost_protocol::{Digest, Right};
 use serde::Serialize;

@@ -186,5 +186,7 @@ fn field<'a>(json: &'a Map<String, Value>, names: [&'static str; 2]) -> Result<O
 
 fn signature(name: &str, text: &str) -> Result<Signature, String> {
     let bytes = STANDARD.decode(text).ok().and_then(|bytes| <[u8; 64]>::try_from(bytes).ok());
-    bytes.map(|bytes| Signature::from_bytes(&bytes)).ok_or_else(|| format!("`{name}` is not 64 bytes in base64"))
+    bytes
+        .map(|bytes| Signature::from_bytes(&bytes))
+        .ok_or_else(|| format!("`{name}` is not 64 bytes in base64"))
 }

@@ -65,7 +65,11 @@ impl Skill {
         }
         for (key, value) in [("name", &skill.name), ("description", &skill.description)] {
             if value.is_empty() && errors.is_empty() {
-                errors.push(NativeError::at(NativeCode::Skill, path, format!("missing required field: {key}")));
+                errors.push(NativeError::at(
+                    NativeCode::Skill,
+                    path,
+                    format!("missing required field: {key}"),
+                ));
             }
         }
         if errors.is_empty() { Ok(skill) } else { Err(errors) }
@@ -192,7 +196,10 @@ mod tests {
         assert_eq!((skill.name.as_str(), skill.description.as_str()), ("calculator", "Adds numbers."));
         assert_eq!((skill.version.as_str(), skill.author.as_str()), ("2.0", "Ada"));
         assert_eq!((skill.priority, skill.max_turns, skill.enabled), (10, 6, false));
-        assert_eq!((skill.triggers, skill.tags), (vec!["add".to_owned(), "what is".to_owned()], vec!["maths".to_owned()]));
+        assert_eq!(
+            (skill.triggers, skill.tags),
+            (vec!["add".to_owned(), "what is".to_owned()], vec!["maths".to_owned()])
+        );
         assert_eq!((skill.tools, skill.platform), (vec!["calculator".to_owned()], vec!["linux".to_owned()]));
         assert_eq!(serde_json::Value::Object(skill.metadata), json!({"nebo": {"emoji": "+", "order": 3}}));
         assert_eq!(skill.body, "\nUse it.\n");
@@ -201,7 +208,10 @@ mod tests {
     #[test]
     fn what_is_left_out_has_its_default() {
         let skill = parse("---\nname: x\ndescription: y\ntriggers:\n---\n").unwrap();
-        assert_eq!((skill.version.as_str(), skill.priority, skill.max_turns, skill.enabled), ("1.0.0", 0, 4, true));
+        assert_eq!(
+            (skill.version.as_str(), skill.priority, skill.max_turns, skill.enabled),
+            ("1.0.0", 0, 4, true)
+        );
         assert!(skill.triggers.is_empty() && skill.metadata.is_empty());
     }
 

@@ -162,13 +162,17 @@ impl TrustList {
 
     fn store(&mut self, url: &str) -> Result<&mut TrustedStore, Failure> {
         let found = self.stores.iter_mut().find(|store| store.url == url);
-        found.ok_or_else(|| Failure::new(Reason::UnknownTrust, format!("{url} is not a store that is trusted")))
+        found.ok_or_else(|| {
+            Failure::new(Reason::UnknownTrust, format!("{url} is not a store that is trusted"))
+        })
     }
 
     fn candidates<'a>(&'a self, id: &'a KeyId) -> impl Iterator<Item = Candidate<'a>> {
-        let publishers = self.publishers.iter().filter(move |publisher| publisher.key.id == *id).map(|publisher| {
-            Candidate { key: &publisher.key, owner: &publisher.name, store: None }
-        });
+        let publishers = self
+            .publishers
+            .iter()
+            .filter(move |publisher| publisher.key.id == *id)
+            .map(|publisher| Candidate { key: &publisher.key, owner: &publisher.name, store: None });
         let stores = self.stores.iter().filter_map(move |store| {
             let keys = &store.keys.as_ref()?.list.keys;
             let key = keys.iter().find(|key| key.id == *id)?;
@@ -204,7 +208,8 @@ impl Candidate<'_> {
         let covers =
             package.verify(&self.key.key).map_err(|why| Failure::new(Reason::SignatureInvalid, why))?;
         if self.key.covers == Covered::Tree && covers != Covered::Tree {
-            let message = format!("{owner} signs every file with the key {id}, and that signature is missing");
+            let message =
+                format!("{owner} signs every file with the key {id}, and that signature is missing");
             return Err(Failure::new(Reason::SignatureMissing, message));
         }
         Ok(covers)
@@ -246,5 +251,8 @@ fn check_issued(issued_at: Option<Timestamp>, now: Timestamp) -> Result<(), Fail
 }
 
 fn rolled_back(url: &str, what: &str, older: &OlderList) -> Failure {
-    Failure::new(Reason::TrustRolledBack, format!("the {what} of {url} are older than those seen: {}", older.0))
+    Failure::new(
+        Reason::TrustRolledBack,
+        format!("the {what} of {url} are older than those seen: {}", older.0),
+    )
 }

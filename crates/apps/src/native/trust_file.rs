@@ -20,7 +20,9 @@ impl TrustList {
             return Err("it is of another form".to_owned());
         }
         Ok(Self {
-            publishers: entries(&json, "publishers")?.map(|entry| publisher(entry?)).collect::<Result<_, _>>()?,
+            publishers: entries(&json, "publishers")?
+                .map(|entry| publisher(entry?))
+                .collect::<Result<_, _>>()?,
             stores: entries(&json, "stores")?.map(|entry| store(entry?)).collect::<Result<_, _>>()?,
             latest: moment(&json, "latest")?,
         })
@@ -78,7 +80,11 @@ fn publisher(json: &Object) -> Result<TrustedPublisher, String> {
 
 fn store(json: &Object) -> Result<TrustedStore, String> {
     let url = text(json, "url")?.ok_or("a store has no address")?.to_owned();
-    Ok(TrustedStore { url, keys: fetched(json, "keys", KeyList::read)?, revocations: fetched(json, "revocations", Revocations::read)? })
+    Ok(TrustedStore {
+        url,
+        keys: fetched(json, "keys", KeyList::read)?,
+        revocations: fetched(json, "revocations", Revocations::read)?,
+    })
 }
 
 fn fetched<T>(

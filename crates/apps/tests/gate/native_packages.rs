@@ -10,7 +10,8 @@ use std::{
     path::Path,
 };
 
-pub(crate) const MANIFEST: &[u8] = br#"{"id": "com.example.calculator", "name": "Calculator", "version": "1.0.0",
+pub(crate) const MANIFEST: &[u8] =
+    br#"{"id": "com.example.calculator", "name": "Calculator", "version": "1.0.0",
     "provides": ["tool:calculator", "ui"], "permissions": ["network:example.com"]}"#;
 pub(crate) const SKILL: &[u8] = b"---\nname: calculator\ndescription: Adds numbers.\n---\nUse it.\n";
 pub(crate) const BINARY: &[u8] = b"\x7fELF\x02\x01\x01 a program";
@@ -122,7 +123,16 @@ fn every_archive_that_lies_is_refused() {
         ("unknown file", with("run.sh", b""), NativeCode::UnexpectedFile),
         ("hidden file", with(".pid", b"1"), NativeCode::UnexpectedFile),
         ("data", with("data/x", b""), NativeCode::UnexpectedFile),
-        ("ui as a file", { let mut c = contents(); c.pop(); c.push(("ui", Vec::new())); napp(&c) }, NativeCode::UnexpectedFile),
+        (
+            "ui as a file",
+            {
+                let mut c = contents();
+                c.pop();
+                c.push(("ui", Vec::new()));
+                napp(&c)
+            },
+            NativeCode::UnexpectedFile,
+        ),
         ("large page", with("ui/big.js", &zeros), NativeCode::FileTooLarge),
         ("large manifest", with("manifest.json", &zeros), NativeCode::FileTooLarge),
         ("both programs", with("app", BINARY), NativeCode::TwoBinaries),
@@ -170,7 +180,8 @@ fn the_words_of_published_hosts_stand_in_the_messages() {
 fn a_folder_gives_the_files_of_a_package_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     write_folder(folder.path());
-    for (path, content) in [("Makefile", "build:"), (".pid", "1"), ("data/secret", "x"), ("src/main.rs", "")] {
+    for (path, content) in [("Makefile", "build:"), (".pid", "1"), ("data/secret", "x"), ("src/main.rs", "")]
+    {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();

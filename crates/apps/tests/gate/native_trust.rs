@@ -125,12 +125,18 @@ fn a_file_that_is_added_removed_or_renamed_is_found() {
     let package = signed();
     let mut removed = files(&package);
     removed.retain(|(path, _)| *path != "ui/index.html");
-    assert_eq!(reason(&trust(), NativePackage::from_napp(&napp(&removed)).unwrap()), Reason::SignatureInvalid);
+    assert_eq!(
+        reason(&trust(), NativePackage::from_napp(&napp(&removed)).unwrap()),
+        Reason::SignatureInvalid
+    );
     let renamed: Vec<_> = files(&package)
         .into_iter()
         .map(|(path, content)| (if path == "ui/index.html" { "ui/other.html" } else { path }, content))
         .collect();
-    assert_eq!(reason(&trust(), NativePackage::from_napp(&napp(&renamed)).unwrap()), Reason::SignatureInvalid);
+    assert_eq!(
+        reason(&trust(), NativePackage::from_napp(&napp(&renamed)).unwrap()),
+        Reason::SignatureInvalid
+    );
 }
 
 #[test]
@@ -160,7 +166,10 @@ fn signatures_of_another_package_or_in_another_place_do_not_fit() {
 
 #[test]
 fn signatures_that_are_taken_off_are_missed() {
-    assert_eq!(reason(&trust(), NativePackage::from_napp(&napp(&contents())).unwrap()), Reason::SignatureMissing);
+    assert_eq!(
+        reason(&trust(), NativePackage::from_napp(&napp(&contents())).unwrap()),
+        Reason::SignatureMissing
+    );
     let mut stripped = signatures(&signed());
     stripped.as_object_mut().unwrap().remove("tree_signature");
     assert_eq!(reason(&trust(), with_signatures(&stripped)), Reason::SignatureMissing);
@@ -200,8 +209,8 @@ fn other_algorithms_missing_fields_and_keys_that_stand_twice_are_refused() {
 fn a_signature_that_others_would_take_for_the_same_is_refused() {
     // The second half plus the group's order: equal to readers that do not check its range.
     const ORDER: [u8; 32] = [
-        0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+        0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
     ];
     let mut changed = signatures(&signed());
     let mut bytes = STANDARD.decode(changed["manifest_signature"].as_str().unwrap()).unwrap();
@@ -245,7 +254,8 @@ fn a_key_counts_only_between_its_dates_and_until_it_is_taken_back() {
 #[test]
 fn one_of_several_keys_is_enough_and_the_others_do_not_hide_it() {
     let other = SigningKey::from_bytes(&[9; 32]).verifying_key();
-    let other = json!({"algorithm": "ed25519", "keyId": "other", "publicKey": STANDARD.encode(other.as_bytes())});
+    let other =
+        json!({"algorithm": "ed25519", "keyId": "other", "publicKey": STANDARD.encode(other.as_bytes())});
     let trust = store_trust(&json!({"keys": [other, published_key()]}), &json!({"revocations": []}));
     assert!(trust.verify(signed(), now()).is_ok());
     // Somebody else's key under the same name comes first, and the right one still counts.
@@ -258,7 +268,8 @@ fn one_of_several_keys_is_enough_and_the_others_do_not_hide_it() {
 
 #[test]
 fn an_app_that_a_store_took_back_is_refused_whoever_signed_it() {
-    let mut trust = store_trust(&published_key(), &json!({"revocations": [{"id": "com.example.calculator"}]}));
+    let mut trust =
+        store_trust(&published_key(), &json!({"revocations": [{"id": "com.example.calculator"}]}));
     assert_eq!(reason(&trust, signed()), Reason::AppRevoked);
     trust.publishers = self::trust().publishers;
     assert_eq!(reason(&trust, signed()), Reason::AppRevoked);
@@ -274,7 +285,9 @@ fn lists_are_believed_for_a_stated_time_and_not_longer() {
     assert_eq!(at(now() + hours(24)), Ok(()));
     assert_eq!(at(now() + hours(25)), Err(Reason::TrustStale));
     let mut keys_only = store_trust(&published_key(), &json!({"revocations": []}));
-    keys_only.take_revocations(STORE, keys_only.stores[0].revocations.clone().unwrap().list, now() + hours(24 * 8)).unwrap();
+    keys_only
+        .take_revocations(STORE, keys_only.stores[0].revocations.clone().unwrap().list, now() + hours(24 * 8))
+        .unwrap();
     assert_eq!(keys_only.verify(signed(), now() + hours(24 * 8)).unwrap_err().reason, Reason::TrustStale);
     // A store that was never asked vouches for nothing.
     let store = TrustedStore { url: STORE.to_owned(), keys: None, revocations: None };
@@ -312,10 +325,12 @@ fn a_clock_that_goes_back_makes_nothing_good_again() {
     close.saw(now() + SignedDuration::from_mins(4));
     assert!(close.verify(signed(), now()).is_ok());
     let mut trust = store_trust(&published_key(), &json!({"revocations": []}));
-    let list = json!({"serial": 9, "issuedAt": "2027-01-01T00:00:00Z", "keys": [published_key()]}).to_string();
+    let list =
+        json!({"serial": 9, "issuedAt": "2027-01-01T00:00:00Z", "keys": [published_key()]}).to_string();
     let future = trust.take_keys(STORE, KeyList::parse(list.as_bytes()).unwrap(), now()).unwrap_err();
     assert_eq!(future.reason, Reason::ClockWentBack);
-    let back = trust.take_keys(STORE, KeyList::parse(list.as_bytes()).unwrap(), now() - hours(1)).unwrap_err();
+    let back =
+        trust.take_keys(STORE, KeyList::parse(list.as_bytes()).unwrap(), now() - hours(1)).unwrap_err();
     assert_eq!(back.reason, Reason::ClockWentBack);
 }
 

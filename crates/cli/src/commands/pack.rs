@@ -81,7 +81,8 @@ pub(crate) fn write_native(
     } else {
         output.line(&path.display().to_string());
         if key.is_none() {
-            output.note(&format!("It is not signed, and nobody installs it so: roost sign {}", path.display()));
+            output
+                .note(&format!("It is not signed, and nobody installs it so: roost sign {}", path.display()));
         }
     }
     Ok(ExitCode::SUCCESS)

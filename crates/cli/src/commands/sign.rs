@@ -28,7 +28,9 @@ pub(crate) fn sign(config: &Config, arguments: &SignArguments, output: &Output) 
     let key_id = signed.signatures().map(|signatures| &signatures.key_id);
     if output.json {
         let manifest = signed.manifest();
-        output.document(&json!({ "id": manifest.id, "version": manifest.version, "file": path, "key_id": key_id }));
+        output.document(
+            &json!({ "id": manifest.id, "version": manifest.version, "file": path, "key_id": key_id }),
+        );
     } else {
         output.line(&path.display().to_string());
     }

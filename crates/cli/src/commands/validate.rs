@@ -8,9 +8,7 @@ use crate::{
 };
 use roost_apps::{
     Arrival, BundleReport, BundleSource, Rules, Submission, look_at,
-    native::{
-        NativeArrival, NativeReport, NativeSource, NativeSummary, look_for_native, validate_native,
-    },
+    native::{NativeArrival, NativeReport, NativeSource, NativeSummary, look_for_native, validate_native},
     read_at_most, validate_bundle,
 };
 use roost_host::validate_file;
@@ -109,7 +107,9 @@ fn tell(app: &NativeSummary, output: Output) {
     let bytes: usize = app.files.iter().map(|file| file.bytes).sum();
     output.line(&format!("  {} files, {bytes} bytes, digest {}", app.files.len(), app.digest));
     output.line(&match &app.signed_by {
-        Some(signed) => format!("  signed by key {}; `roost keys verify` says whether it is trusted", signed.key_id),
+        Some(signed) => {
+            format!("  signed by key {}; `roost keys verify` says whether it is trusted", signed.key_id)
+        }
         None => "  not signed".to_owned(),
     });
 }

@@ -87,7 +87,10 @@ impl StoreListing {
             keys: store.keys.as_ref().map(|fetched| fetched.list.keys.clone()).unwrap_or_default(),
             keys_until: until(store.keys.as_ref().map(|fetched| fetched.at), KEY_LIST_AGE_MAX),
             revoked: store.revocations.as_ref().map_or(0, |fetched| fetched.list.apps.len()),
-            revocations_until: until(store.revocations.as_ref().map(|fetched| fetched.at), REVOCATIONS_AGE_MAX),
+            revocations_until: until(
+                store.revocations.as_ref().map(|fetched| fetched.at),
+                REVOCATIONS_AGE_MAX,
+            ),
             reason: None,
         }
     }

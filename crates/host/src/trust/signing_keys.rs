@@ -102,7 +102,9 @@ impl HostTrust {
         let keys = self.signing_keys()?;
         let now = Timestamp::now();
         let chosen = match id {
-            Some(id) => keys.into_iter().find(|key| key.id.as_str() == id).ok_or_else(|| unknown("key", id))?,
+            Some(id) => {
+                keys.into_iter().find(|key| key.id.as_str() == id).ok_or_else(|| unknown("key", id))?
+            }
             None => {
                 let mut counting = keys.into_iter().filter(|key| key.public.is_valid_at(now));
                 match (counting.next(), counting.next()) {
@@ -134,7 +136,8 @@ fn read(path: &Path) -> Result<(SigningKey, KeyFile), Failure> {
     let bytes = guarded_file::read(path, KEY_BYTES_MAX).map_err(|why| unusable(path, &why))?;
     let bytes = bytes.ok_or_else(|| unknown("key", &path.display().to_string()))?;
     let shown = path.display().to_string();
-    let file: KeyFile = serde_json::from_slice(&bytes).map_err(|error| invalid(&shown, &error.to_string()))?;
+    let file: KeyFile =
+        serde_json::from_slice(&bytes).map_err(|error| invalid(&shown, &error.to_string()))?;
     let secret = STANDARD.decode(&file.secret).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
     let key = SigningKey::from_bytes(&secret.ok_or_else(|| invalid(&shown, "it holds no key"))?);
     let id = KeyId::of(&key.verifying_key());

@@ -7,10 +7,12 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 const MANIFEST: &str = r#"{"id":"com.example.a","name":"A","version":"1.0.0","provides":["tool:a","hooks"],
 "permissions":["network:example.com","hook:*"],"overrides":["tool.pre_execute"],"startup_timeout":5,
 "oauth":[{"provider":"google","scopes":["mail"]}]}"#;
-const SKILL: &str = "---\nname: a\ndescription: >\n  b\ntriggers: [x, 'y']\nmetadata:\n  k: {v: 1}\n---\ntext\n";
+const SKILL: &str =
+    "---\nname: a\ndescription: >\n  b\ntriggers: [x, 'y']\nmetadata:\n  k: {v: 1}\n---\ntext\n";
 const KEYS: &str = r#"{"serial":3,"issuedAt":"2026-01-01T00:00:00Z","keys":[{"algorithm":"ed25519","keyId":"k",
 "publicKey":"d5g+hXnL7RMFSf1GQmS7WlQ0xvLq3DGgZgF6vYAwAGw=","covers":"tree","notAfter":"2027-01-01T00:00:00Z"}]}"#;
-const REVOCATIONS: &str = r#"{"serial":1,"revocations":[{"id":"com.bad","revoked_at":"2026-01-01T00:00:00Z"}]}"#;
+const REVOCATIONS: &str =
+    r#"{"serial":1,"revocations":[{"id":"com.bad","revoked_at":"2026-01-01T00:00:00Z"}]}"#;
 
 /// One of each kind.
 pub(crate) fn seeds() -> Result<Vec<Vec<u8>>> {

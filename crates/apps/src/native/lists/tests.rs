@@ -117,9 +117,8 @@ fn revocations_are_read_in_every_published_form() {
 
 #[test]
 fn a_list_that_forgot_a_revocation_is_older_unless_it_counts_up() {
-    let list = |serial: Value, ids: &[&str]| {
-        revocations(&json!({"serial": serial, "revocations": ids})).unwrap()
-    };
+    let list =
+        |serial: Value, ids: &[&str]| revocations(&json!({"serial": serial, "revocations": ids})).unwrap();
     let none = json!(null);
     assert!(list(none.clone(), &["a", "b"]).must_follow(&list(none.clone(), &["a"])).is_ok());
     assert!(list(none.clone(), &["b"]).must_follow(&list(none.clone(), &["a"])).is_err());

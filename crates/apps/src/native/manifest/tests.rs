@@ -23,7 +23,10 @@ fn with(key: &str, value: Value) -> Value {
 fn the_published_example_is_read() {
     let manifest = NativeManifest::parse(CALCULATOR.as_bytes()).unwrap();
     assert_eq!((manifest.id.as_str(), manifest.name.as_str()), ("com.example.calculator", "Calculator"));
-    assert_eq!((manifest.slug(), manifest.startup_timeout), ("calculator".to_owned(), Duration::from_secs(10)));
+    assert_eq!(
+        (manifest.slug(), manifest.startup_timeout),
+        ("calculator".to_owned(), Duration::from_secs(10))
+    );
     assert_eq!(manifest.provides.iter().map(ToString::to_string).collect::<Vec<_>>(), ["tool:calculator"]);
     assert!(manifest.permissions.is_empty() && manifest.overrides.is_empty() && manifest.oauth.is_empty());
 }
@@ -36,7 +39,11 @@ fn the_other_published_samples_pass_and_unknown_fields_are_passed_over() {
         (json!(["tool:dashboard_query", "ui"]), json!(["network:outbound"]), json!(null)),
         (json!(["gateway"]), json!(["network:outbound", "user:token"]), json!(null)),
         (json!(["schedule"]), json!(["schedule:*"]), json!(null)),
-        (json!(["hooks"]), json!(["hook:memory.pre_store", "hook:memory.pre_recall"]), json!(["memory.pre_store", "memory.pre_recall"])),
+        (
+            json!(["hooks"]),
+            json!(["hook:memory.pre_store", "hook:memory.pre_recall"]),
+            json!(["memory.pre_store", "memory.pre_recall"]),
+        ),
         (json!(["hooks"]), json!(["hook:*"]), json!(["tool.pre_execute"])),
         (json!(["tool:notepad", "ui"]), json!(["storage:*"]), json!(null)),
     ] {
@@ -70,9 +77,24 @@ fn every_rule_has_its_code_and_the_published_words() {
         ("permissions", json!([5]), NativeCode::ManifestField, "no text"),
         ("protocol", json!("http"), NativeCode::Protocol, "unsupported protocol"),
         ("runtime", json!("cloud"), NativeCode::Runtime, "unsupported runtime"),
-        ("startup_timeout", json!(121), NativeCode::StartupTimeout, "startup_timeout must be between 0 and 120"),
-        ("startup_timeout", json!(-1), NativeCode::StartupTimeout, "startup_timeout must be between 0 and 120"),
-        ("startup_timeout", json!(1.5), NativeCode::StartupTimeout, "startup_timeout must be between 0 and 120"),
+        (
+            "startup_timeout",
+            json!(121),
+            NativeCode::StartupTimeout,
+            "startup_timeout must be between 0 and 120",
+        ),
+        (
+            "startup_timeout",
+            json!(-1),
+            NativeCode::StartupTimeout,
+            "startup_timeout must be between 0 and 120",
+        ),
+        (
+            "startup_timeout",
+            json!(1.5),
+            NativeCode::StartupTimeout,
+            "startup_timeout must be between 0 and 120",
+        ),
         ("overrides", json!(["tool.explode"]), NativeCode::Override, "invalid override hook name"),
         ("overrides", json!(["memory.pre_store"]), NativeCode::Override, "requires permission"),
         ("oauth", json!([{"provider": "Go ogle"}]), NativeCode::Oauth, "no provider"),
@@ -96,12 +118,26 @@ fn the_edges_of_the_startup_time_are_taken() {
 #[test]
 fn every_sample_permission_is_judged_as_published() {
     let good = [
-        "network:example.com:443", "network:*", "network:outbound", "settings:read", "memory:read", "session:create",
-        "tool:shell", "shell:exec", "channel:send", "comm:send", "model:chat", "user:token", "database:read",
-        "schedule:create", "oauth:google",
+        "network:example.com:443",
+        "network:*",
+        "network:outbound",
+        "settings:read",
+        "memory:read",
+        "session:create",
+        "tool:shell",
+        "shell:exec",
+        "channel:send",
+        "comm:send",
+        "model:chat",
+        "user:token",
+        "database:read",
+        "schedule:create",
+        "oauth:google",
     ];
     assert_eq!(parse(&with("permissions", json!(good))).unwrap().written().collect::<Vec<_>>(), good);
-    for bad in ["bogus:foo", "admin:root", "", "noprefixhere", "memory:banana", "shell:rm", "network:", "settings:"] {
+    for bad in
+        ["bogus:foo", "admin:root", "", "noprefixhere", "memory:banana", "shell:rm", "network:", "settings:"]
+    {
         let errors = parse(&with("permissions", json!([bad]))).unwrap_err();
         assert_eq!(errors[0].0, NativeCode::Permission, "{bad:?}");
     }
@@ -111,7 +147,11 @@ fn every_sample_permission_is_judged_as_published() {
 fn a_permission_holds_itself_and_a_wildcard_its_prefix_and_nothing_holds_a_part() {
     let manifest = parse(&with("permissions", json!(["network:example.com", "memory:*"]))).unwrap();
     assert!(manifest.asks("network:example.com") && manifest.asks("memory:read"));
-    assert!(!manifest.asks("network:example.com:443") && !manifest.asks("network:*") && !manifest.asks("user:token"));
+    assert!(
+        !manifest.asks("network:example.com:443")
+            && !manifest.asks("network:*")
+            && !manifest.asks("user:token")
+    );
     assert!(manifest.asks_any("network") && !manifest.asks_any("net"));
 }
 

@@ -20,7 +20,11 @@ use roost_protocol::{Failure, Reason};
 use serde_json::json;
 use std::{path::Path, process::ExitCode};
 
-pub(super) async fn signing(config: &Config, verb: SigningVerb, output: &Output) -> Result<ExitCode, Failure> {
+pub(super) async fn signing(
+    config: &Config,
+    verb: SigningVerb,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let trust = HostTrust::open(&config.host);
     match verb {
         SigningVerb::New { name, expires } => {
