@@ -10,12 +10,13 @@ pub use self::{
 };
 
 use crate::{
-    gate::{Disk, LockFile},
+    gate::Disk,
     settings::{Home, HostSettings},
     vault::guarded_file::{self, Refused},
 };
 use jiff::{SignedDuration, Timestamp};
 use roost_apps::{
+    LockFile,
     catalog::{Web, WebLimits},
     native::{
         KEY_LIST_BYTES_MAX, KeyList, NativePackage, PublicKey, REVOCATIONS_BYTES_MAX, Revocations, TrustList,
