@@ -1,7 +1,7 @@
 //! Catalogs as a person uses them: several sources, offline, one of them broken, and apps whose files are private.
 
 use roost_host::{
-    AppSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, StoreSettings, Variables,
+    Home, HostSettings, ModeSettings, Policy, SandboxSettings, StoreSettings, Variables,
     catalogs::{CatalogSettings, EntryName, HostCatalogs},
 };
 use roost_protocol::{Digest, Limits, Reason};
@@ -195,7 +195,7 @@ fn catalogs_of(
         agents: BTreeMap::new(),
         modes: ModeSettings::default(),
         store: StoreSettings::default(),
-        apps: AppSettings::default(),
+        apps: roost_host::library::AppSettings::default(),
         catalogs: CatalogSettings {
             official: Some(server.url("/index.json")),
             raw: Some(server.url("/raw")),

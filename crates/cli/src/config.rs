@@ -5,9 +5,7 @@ mod models; // providers and models
 mod store; // what must survive
 
 use crate::args::Arguments;
-use roost_host::{
-    AgentSettings, AppSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables,
-};
+use roost_host::{AgentSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables};
 use roost_protocol::{Failure, FileKind, Level, Limits, Reason};
 use roost_runtime::{Layer, PoolSettings, Surface};
 use roost_server::{Neighbours, Profile};
@@ -195,7 +193,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         pinned_agents: settings.chat.pinned,
         store,
         catalogs,
-        apps: AppSettings { cool_down_days: settings.apps.cool_down_days },
+        apps: roost_host::library::AppSettings { cool_down_days: settings.apps.cool_down_days },
     };
     Ok(Config { host, port, neighbours, listeners, person })
 }

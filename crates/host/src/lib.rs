@@ -71,10 +71,7 @@ pub use self::{
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},
     services::{EndpointAnswer, EndpointBody, EndpointRequest, Served},
-    settings::{
-        AgentSettings, AppSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings,
-        Variables,
-    },
+    settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings, Variables},
     sources::{NewSource, SourceChange, SourceKind, SourceListing},
     starter::{NewAgent, create_home, new_agent},
     store::{local_owner, store_migrations},

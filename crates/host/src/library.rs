@@ -28,6 +28,7 @@ pub use self::{
     source::InstallSource,
     update::{UpdateOutcome, UpdateState},
 };
+pub use crate::settings::AppSettings;
 pub use roost_apps::library::{AppKind, AppOrigin};
 
 use crate::{

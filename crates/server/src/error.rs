@@ -144,15 +144,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::VaultUnusable => StatusCode::SERVICE_UNAVAILABLE,
         Reason::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Reason::WorkspacesOff => StatusCode::NOT_IMPLEMENTED,
-        Reason::Shadowed
-        | Reason::Disabled
-        | Reason::AlreadyExists
-        | Reason::AmbiguousEntry
-        | Reason::IdTaken
-        | Reason::FileTaken
-        | Reason::NoPreviousVersion
-        | Reason::FileChanged
-        | Reason::RunCancelled => StatusCode::CONFLICT,
+        reason if is_in_the_way(reason) => StatusCode::CONFLICT,
         // What clients of the kernels expect when there is nobody to ask.
         Reason::ModelUnavailable
         | Reason::NotSignedIn
@@ -165,6 +157,22 @@ fn status_of(reason: Reason) -> StatusCode {
         // The rest says that an agent or what it needs does not work: the request was right, its target is not.
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }
+}
+
+/// True where something that is there already does not let it be done.
+fn is_in_the_way(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Shadowed
+            | Reason::Disabled
+            | Reason::AlreadyExists
+            | Reason::AmbiguousEntry
+            | Reason::IdTaken
+            | Reason::FileTaken
+            | Reason::NoPreviousVersion
+            | Reason::FileChanged
+            | Reason::RunCancelled
+    )
 }
 
 /// True for what another computer did wrong while a catalog or an app was fetched from it.

@@ -247,7 +247,7 @@ impl Bench {
             modes: ModeSettings::default(),
             store: roost_host::StoreSettings::default(),
             catalogs: roost_host::catalogs::CatalogSettings::default(),
-            apps: roost_host::AppSettings::default(),
+            apps: roost_host::library::AppSettings::default(),
         };
         let host = Host::open(settings).await?;
         host.agents(&NoProgress).await?;
