@@ -70,7 +70,8 @@ async fn locked(
     let lock = fs::read_to_string(path)
         .map_err(|error| Failure::new(Reason::Unreadable, format!("{}: {error}", path.display())))?;
     let question = format!("Install the apps of {}?", path.display());
-    if !is_agreed && !(consent::can_ask(output) && consent::says_yes(&question)) {
+    let says_yes = || consent::can_ask(output) && consent::says_yes(&question);
+    if !is_agreed && !says_yes() {
         return Err(Failure::new(Reason::ConsentNeeded, "nobody said that the apps may be installed"));
     }
     let asked = json!({ "lock": lock, "rights": rights, "by": by });
