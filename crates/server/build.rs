@@ -13,7 +13,6 @@ use std::{
 const COMPRESSED: &str = ".gz";
 
 #[expect(clippy::disallowed_methods, reason = "cargo tells a build script where to write by a variable")]
-#[expect(clippy::print_stdout, reason = "cargo is told what to watch so")]
 fn main() -> io::Result<()> {
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
     // The folder is in the repository, so that cargo has something to watch before the first build.

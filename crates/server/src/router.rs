@@ -64,9 +64,6 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::runs::import))
         .layer(DefaultBodyLimit::max(RUN_BYTES_MAX));
     OpenApiRouter::with_openapi(openapi::opening())
-        .routes(routes!(routes::ui::page))
-        .routes(routes!(routes::ui::asset))
-        .routes(routes!(routes::plain_page::show))
         .routes(routes!(routes::health::health))
         .routes(routes!(routes::liveness::public))
         .routes(routes!(routes::liveness::checks))
@@ -94,12 +91,6 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::sources::remove))
         .routes(routes!(routes::sources::sync))
         .merge(apps())
-        .routes(routes!(routes::secrets::list))
-        .routes(routes!(routes::secrets::set, routes::secrets::remove))
-        .routes(routes!(routes::tokens::list, routes::tokens::create))
-        .routes(routes!(routes::tokens::revoke))
-        .routes(routes!(routes::workspace_requests::list))
-        .routes(routes!(routes::workspace_requests::dismiss))
         .routes(routes!(routes::services::list))
         .routes(routes!(routes::services::serve))
         .routes(routes!(routes::services::serve_root))
@@ -125,6 +116,7 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(openapi::show_v1))
         .routes(routes!(routes::discovery::show))
         .merge(binder())
+        .merge(page())
         .merge(contract())
         .merge(of_the_owner())
         .merge(workspace_extras())
@@ -179,10 +171,26 @@ fn shared_files() -> OpenApiRouter<Host> {
         .routes(routes!(files::reveal))
 }
 
+/// The web UI.
+fn page() -> OpenApiRouter<Host> {
+    OpenApiRouter::new()
+        .routes(routes!(routes::ui::page))
+        .routes(routes!(routes::ui::asset))
+        .routes(routes!(routes::plain_page::show))
+}
+
 /// What only the owner may use, besides files and runs.
 fn of_the_owner() -> OpenApiRouter<Host> {
-    use routes::{catalogs, conversations, insight, owner_pages, rights};
+    use routes::{
+        catalogs, conversations, insight, owner_pages, rights, secrets, tokens, workspace_requests,
+    };
     OpenApiRouter::new()
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::remove))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(workspace_requests::list))
+        .routes(routes!(workspace_requests::dismiss))
         .routes(routes!(owner_pages::show))
         .routes(routes!(owner_pages::invite))
         .routes(routes!(owner_pages::admit, owner_pages::leave))
