@@ -20,6 +20,7 @@ mod lock_file; // one process at a time
 mod descriptions; // what files said about themselves
 mod container; // archives and folders, checked before anything is taken out
 mod bundle; // rapplications: the gate and what it lets through
+mod page; // page apps: manifest and files
 pub mod catalog; // what can be installed, and fetching it
 pub mod library; // what is installed
 pub mod storefront; // a catalog that a maintainer runs
@@ -42,6 +43,10 @@ pub use self::{
     folder::{AgentsFolder, Content, ENTRIES_MAX, Found, Pins},
     folder_changes::{Trash, arrival_name},
     lock_file::LockFile,
+    page::{
+        DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PagePosition,
+        PageProblem, from_zip as page_from_zip, media_type,
+    },
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
     stamp::{Seen, Stamp},
     validate::{Validation, ValidationError, validate_agent_file},

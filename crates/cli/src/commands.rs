@@ -17,6 +17,7 @@ mod new;
 mod open;
 mod pack;
 mod publish;
+mod pages;
 mod repos;
 mod rights;
 mod run;
@@ -61,6 +62,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Remove(remove) => apps::remove(config, remove, output).await,
         Command::Store(arguments) => store::store(config, arguments, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
+        Command::Pages(arguments) => pages::pages(config, arguments, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
         Command::Workspace(arguments) => workspace::workspace(config, arguments, output).await,
         Command::Keys(keys) => keys::keys(config, keys, output).await,

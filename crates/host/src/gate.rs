@@ -118,6 +118,33 @@ impl Decision {
     }
 }
 
+/// One use of a right that is to be decided.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Use<'a> {
+    pub(crate) right: &'a Right,
+    /// What for, in a few words; never contents.
+    pub(crate) detail: Option<&'a str>,
+    pub(crate) reach: Reach,
+}
+
+/// Whether anybody could give a right for what is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// A person can.
+    Grantable,
+    /// Nobody can.
+    Never,
+}
+
+/// Uses that are recorded without another decision.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Uses<'a> {
+    pub(crate) right: Option<&'a Right>,
+    pub(crate) detail: &'a str,
+    pub(crate) allowed: bool,
+    pub(crate) count: u64,
+}
+
 /// What a person gives.
 #[derive(Debug, Clone)]
 pub(crate) struct Giving {
@@ -217,7 +244,19 @@ impl Gate {
     /// Decides whether the caller may use the right now, and records it.
     #[must_use]
     pub fn decide(&self, caller: &Caller, asks: &Asks, right: &Right) -> Decision {
-        let decision = self.judge(caller, asks, right).unwrap_or_else(unusable);
+        self.decide_use(caller, asks, Use { right, detail: None, reach: Reach::Grantable })
+    }
+
+    /// The same, with what the right is used for. What is out of reach is denied whatever was granted.
+    #[must_use]
+    pub(crate) fn decide_use(&self, caller: &Caller, asks: &Asks, using: Use<'_>) -> Decision {
+        let Use { right, detail, reach } = using;
+        let decision = match reach {
+            Reach::Grantable => self.judge(caller, asks, right).unwrap_or_else(unusable),
+            Reach::Never => {
+                Decision::Denied { why: Why::Policy, next: "no grant allows this".to_owned() }
+            }
+        };
         if matches!(decision, Decision::Denied { why: Why::NotAsked, .. }) && !asks.declared {
             // Having tried counts as asking a person. It does not count for the policy: otherwise a second try would
             // get what the first did not.
@@ -227,7 +266,9 @@ impl Gate {
             Decision::Allowed { .. } => (Outcome::Allowed, None),
             Decision::Denied { why, .. } => (Outcome::Denied, Some(why.reason())),
         };
-        let subject = Subject { why, ..subject(About::Caller(caller), What::Decide, Some(right), outcome) };
+        let detail = detail.map(str::to_owned);
+        let subject =
+            Subject { why, detail, ..subject(About::Caller(caller), What::Decide, Some(right), outcome) };
         match self.audit.push(subject, 1) {
             Ok(()) => decision,
             Err(failure) => {
@@ -235,6 +276,15 @@ impl Gate {
                 Decision::Denied { why: Why::AuditUnusable, next }
             }
         }
+    }
+
+    /// Records uses that were decided as one before them was, or that need no right at all.
+    pub(crate) fn note_uses(&self, caller: &Caller, uses: Uses<'_>) -> Result<(), Failure> {
+        let outcome = if uses.allowed { Outcome::Allowed } else { Outcome::Denied };
+        let why = (!uses.allowed).then_some(Reason::RightMissing);
+        let detail = Some(uses.detail.to_owned());
+        let subject = subject(About::Caller(caller), What::Decide, uses.right, outcome);
+        self.audit.push(Subject { why, detail, ..subject }, uses.count)
     }
 
     /// Returns when everything decided so far, and what apps tried, is on disk.

@@ -17,6 +17,7 @@ use crate::{
     modes::Modes,
     owner::OwnerToken,
     page_sessions::PageSessions,
+    pages::{self, PageMemory},
     perform::{Request, Surroundings, perform},
     program::{Runnable, Source, Workshop},
     roster::{Callable, Roster},
@@ -80,6 +81,7 @@ pub(crate) struct Inner {
     pub(crate) tokens: Tokens,
     pub(crate) catalogs: Result<HostCatalogs, Failure>,
     pub(crate) library: LibraryState,
+    pub(crate) pages: PageMemory,
 }
 
 impl Host {
@@ -316,6 +318,9 @@ impl Inner {
     /// Who an app is and what it asks for: an installed app by its id, an agent or a service by name, a file of one of
     /// the two folders, or a file elsewhere.
     pub(crate) async fn standing(&self, app: &str) -> Result<Standing, Failure> {
+        if let Some(page) = pages::page_named(app) {
+            return self.page_standing(page).await;
+        }
         let installed = self.file_of_app(app);
         let app = installed.as_deref().unwrap_or(app);
         let folders = [&self.agents.own().folder, &self.services.own().folder];

@@ -41,6 +41,7 @@ mod tokens; // who may use a workspace
 pub mod runs; // what happened, and going through it again
 pub mod chat; // turns and models, for those who serve them
 pub mod workspace; // files with history, for those who serve them
+pub mod pages; // page apps: files, sessions, bridge
 mod watch; // the folder, live
 mod contract; // the ten contract tests
 mod rights; // rights as a person sees them

@@ -75,8 +75,12 @@ pub enum State {
 impl Host {
     /// What an app asks for and has. Nothing is run and nothing recorded.
     pub async fn rights(&self, app: &str) -> Result<AppRights, Failure> {
-        let standing = self.inner.standing(app).await?;
-        let Standing { caller, asks } = &standing;
+        self.rights_of(&self.inner.standing(app).await?)
+    }
+
+    /// The same for one whose standing is known.
+    pub(crate) fn rights_of(&self, standing: &Standing) -> Result<AppRights, Failure> {
+        let Standing { caller, asks } = standing;
         let grants = self.inner.gate.grants();
         let tried = grants.tried(&caller.app, &caller.digest)?;
         let tried = tried.into_iter().map(|right| Ask {
@@ -88,10 +92,10 @@ impl Host {
         let mut wanted: Vec<Ask> = asks.asks.clone();
         wanted.extend(tried.filter(|ask| !asks.cover(&ask.right)));
         let mut rights: Vec<RightState> =
-            wanted.iter().map(|ask| self.state(&standing, &ask.right, Some(ask))).collect();
+            wanted.iter().map(|ask| self.state(standing, &ask.right, Some(ask))).collect();
         for grant in grants.list(Some(&caller.app))? {
             if !rights.iter().any(|known| known.right == grant.right) {
-                rights.push(self.state(&standing, &grant.right, None));
+                rights.push(self.state(standing, &grant.right, None));
             }
         }
         // The order of the list of rights is that of their reach.
@@ -161,12 +165,16 @@ impl Host {
 
     /// What an app asks for, does not have, and no person said no to: what an interactive surface may ask about.
     pub async fn open_questions(&self, app: &str) -> Result<Vec<RightState>, Failure> {
-        let standing = self.inner.standing(app).await?;
+        self.open_questions_of(&self.inner.standing(app).await?)
+    }
+
+    /// The same for one whose standing is known.
+    pub(crate) fn open_questions_of(&self, standing: &Standing) -> Result<Vec<RightState>, Failure> {
         let gate = &self.inner.gate;
         if !gate.policy().ask(standing.caller.origin) {
             return Ok(Vec::new());
         }
-        let rights = self.rights(app).await?.rights;
+        let rights = self.rights_of(standing)?.rights;
         let mut open = Vec::new();
         for right in rights.into_iter().filter(|right| right.state == State::NotGranted) {
             if !gate.grants().was_refused(&standing.caller.app, &standing.caller.digest, &right.right)? {

@@ -39,6 +39,8 @@ pub enum Origin {
     Catalog,
     /// Written by another agent.
     Generated,
+    /// A page of the workspace: nothing but a person gives it anything.
+    Page,
 }
 
 /// One right an app asks for, and why we think so.

@@ -327,6 +327,16 @@ reasons! {
     RunCancelled = "run_cancelled", "The run was ended before it was done.", "ask again";
     /// No such request for files.
     UnknownFileRequest = "unknown_file_request", "No agent asks for files under this name.", "see GET /workspace-requests";
+    /// No such page.
+    UnknownPage = "unknown_page", "There is no page of this name.", "see `roost pages list`";
+    /// A manifest or the files beside it are not as they must be.
+    PageInvalid = "page_invalid", "The page is not as it must be.", "fix what is named; docs/pages.md says what a manifest holds";
+    /// A page that is not mounted, or no longer.
+    UnknownPageSession = "unknown_page_session", "This page is not mounted, or no longer.", "mount the page again";
+    /// More pages than a person looks at.
+    PagesLimited = "pages_limited", "Too many pages are mounted.", "unmount some of them";
+    /// Nobody asked for this approval, or it was decided already.
+    UnknownApproval = "unknown_approval", "Nothing waits for approval under this name.", "see `roost approvals`";
     /// The port is taken.
     PortInUse = "port_in_use", "The port is already in use.", "choose another with --port, or `--port 0` for a free one";
     /// A running host did not answer.

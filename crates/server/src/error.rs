@@ -100,6 +100,9 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownCatalog
         | Reason::UnknownEntry
         | Reason::UnknownApp
+        | Reason::UnknownPage
+        | Reason::UnknownPageSession
+        | Reason::UnknownApproval
         | Reason::UnknownVersion => StatusCode::NOT_FOUND,
         Reason::TokenRefused => StatusCode::UNAUTHORIZED,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -131,6 +134,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::GatedNoAccess
         | Reason::TicketInvalid
         | Reason::WrongPassword => StatusCode::FORBIDDEN,
+        Reason::PagesLimited => StatusCode::TOO_MANY_REQUESTS,
         Reason::Busy
         | Reason::StoreBusy
         | Reason::SandboxUnavailable

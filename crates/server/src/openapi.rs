@@ -37,6 +37,7 @@ use utoipa::{
         (name = "runs", description = "What happened, and going through it again"),
         (name = "tokens", description = "Who may use a workspace; for the owner only"),
         (name = "workspace", description = "Files with history, by the OpenWOP contract"),
+        (name = "pages", description = "Page apps, mounting them, and what they may do; for the owner only"),
         (name = "services", description = "What services of the home answer"),
         (name = "modes", description = "How answers are given"),
         (name = "workspace", description = "Files with history; failures have the shape of RefusalBody"),

@@ -25,6 +25,9 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 /// Largest form: one agent file with room for its wrapping, or one `voice.zip`.
 const FORM_BYTES_MAX: usize = 2 << 20;
 
+/// Largest page that arrives as a zip; the reader of archives has its own, lower limit.
+const PAGE_BYTES_MAX: usize = 16 << 20;
+
 /// Largest run that is taken over, with its files in base64.
 const RUN_BYTES_MAX: usize = 512 << 20;
 
@@ -63,6 +66,9 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
     let run_imports = OpenApiRouter::new()
         .routes(routes!(routes::runs::import))
         .layer(DefaultBodyLimit::max(RUN_BYTES_MAX));
+    let page_imports = OpenApiRouter::new()
+        .routes(routes!(routes::pages::import))
+        .layer(DefaultBodyLimit::max(PAGE_BYTES_MAX));
     OpenApiRouter::with_openapi(openapi::opening())
         .routes(routes!(routes::health::health))
         .routes(routes!(routes::liveness::public))
@@ -122,6 +128,17 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .merge(workspace_extras())
         .merge(forms)
         .merge(run_imports)
+        .merge(pages())
+        .merge(page_imports)
+}
+
+/// Page apps and their sessions.
+fn pages() -> OpenApiRouter<Host> {
+    OpenApiRouter::new()
+        .routes(routes!(routes::pages::list, routes::pages::create))
+        .routes(routes!(routes::pages::show, routes::pages::update, routes::pages::remove))
+        .routes(routes!(routes::pages::export))
+        .routes(routes!(routes::pages::file))
 }
 
 /// Installed apps.

@@ -17,6 +17,7 @@ pub(crate) mod models;
 pub(crate) mod owner_pages;
 pub(crate) mod plain_page;
 pub(crate) mod rights;
+pub(crate) mod pages;
 pub(crate) mod secrets;
 pub(crate) mod runs;
 pub(crate) mod services;

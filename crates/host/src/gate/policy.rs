@@ -33,6 +33,9 @@ const CATALOG: Defaults = Defaults { allow: &["model", "workspace:write:*"], kee
 /// What another agent wrote, nobody has read yet.
 const GENERATED: Defaults = Defaults { allow: &["workspace:write:*"], keep_always_grants: false };
 
+/// What a page does happens in a browser, unseen: it gets what a person gives it, and its next content asks again.
+const PAGE: Defaults = Defaults { allow: &[], keep_always_grants: false };
+
 /// The policy of one home.
 #[derive(Debug)]
 pub struct Policy {
@@ -40,6 +43,7 @@ pub struct Policy {
     local: OriginTable,
     catalog: OriginTable,
     generated: OriginTable,
+    page: OriginTable,
     user_home: Option<PathBuf>,
 }
 
@@ -91,12 +95,13 @@ impl Policy {
         let local = origin(written::LOCAL, written.local, LOCAL)?;
         let catalog = origin(written::CATALOG, written.catalog, CATALOG)?;
         let generated = origin(written::GENERATED, written.generated, GENERATED)?;
+        let page = origin(written::PAGE, written.page, PAGE)?;
         let common_allow = written.common.allow.unwrap_or_default();
         written::refuse_dead_entries(written::COMMON, &common_allow, &common_deny, written::COMMON)?;
         let common =
             Table { name: written::COMMON, allow: Rules::new(&common_allow, user_home), deny: common_deny };
         let user_home = user_home.map(Path::to_owned);
-        Ok(Self { common, local, catalog, generated, user_home })
+        Ok(Self { common, local, catalog, generated, page, user_home })
     }
 
     /// The policy of a home without a `[policy]` table.
@@ -157,6 +162,7 @@ impl Policy {
             Origin::Local => &self.local,
             Origin::Catalog => &self.catalog,
             Origin::Generated => &self.generated,
+            Origin::Page => &self.page,
         }
     }
 

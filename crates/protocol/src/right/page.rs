@@ -3,7 +3,7 @@
 //! A key that is not known here is passed over: manifests of later versions have more of them, and a permission that
 //! nobody understands allows nothing. A known key with a value of the wrong form is refused.
 
-use super::{Access, Direction, InvalidRight, Right, invalid};
+use super::{Access, AgentsUse, Direction, InvalidRight, Right, invalid};
 use crate::{Ask, Evidence};
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,12 @@ pub fn from_page(permissions: &Map<String, Value>) -> Result<Vec<Ask>, InvalidRi
                 patterns(key, value, [("subscribe", "events:watch"), ("emit", "events:emit")], &mut asks)?
             }
             "network" => network(value, &mut asks)?,
-            "notifications" | "clipboard" if flag(key, value)? => {
+            "agents" => {
+                for pattern in texts(key, value)? {
+                    asks.push(ask(format!("agents:call:{pattern}").parse()?, format!("agents: {pattern}")));
+                }
+            }
+            "notifications" | "clipboard" | "model" if flag(key, value)? => {
                 asks.push(ask(key.parse()?, format!("{key}: true")));
             }
             "storage" => {
@@ -66,6 +71,12 @@ pub fn to_page(asks: &[Ask]) -> Value {
                     origins.push(Value::String(origin));
                 }
             }
+            Right::Agents(AgentsUse::Call(pattern)) => {
+                if let Value::Array(names) = page.entry("agents").or_insert_with(|| json!([])) {
+                    names.push(Value::String(pattern.as_str().to_owned()));
+                }
+            }
+            Right::Model => drop(page.insert("model".to_owned(), Value::Bool(true))),
             Right::Notifications => drop(page.insert("notifications".to_owned(), Value::Bool(true))),
             Right::Clipboard => drop(page.insert("clipboard".to_owned(), Value::Bool(true))),
             Right::Storage(bytes) => {
@@ -191,6 +202,8 @@ mod tests {
             "notifications": true,
             "clipboard": true,
             "storage": "1MB",
+            "agents": ["Notes"],
+            "model": true,
             "later": {"unknown": 1}
         });
         assert_eq!(
@@ -206,6 +219,8 @@ mod tests {
                 "notifications",
                 "clipboard",
                 "storage:1048576",
+                "agents:call:Notes",
+                "model",
             ]
         );
         assert_eq!(rights(&json!({"network": true})).unwrap(), ["network:*"]);
@@ -236,6 +251,8 @@ mod tests {
             json!({"storage": "MB"}),
             json!({"storage": "+1MB"}),
             json!({"storage": "99999999999999999999MB"}),
+            json!({"agents": "Notes"}),
+            json!({"model": "yes"}),
         ] {
             assert!(rights(&page).is_err(), "{page}");
         }
@@ -243,7 +260,7 @@ mod tests {
 
     #[test]
     fn rights_without_an_origin_are_written_as_a_page_would() {
-        let asks: Vec<Ask> = ["storage:1536", "network:a.example:8443", "model", "workspace:read:*"]
+        let asks: Vec<Ask> = ["storage:1536", "network:a.example:8443", "schedule", "workspace:read:*"]
             .iter()
             .map(|text| {
                 let right: Right = text.parse().unwrap();

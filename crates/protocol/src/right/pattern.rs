@@ -56,7 +56,7 @@ impl Pattern {
     }
 
     pub(super) fn in_words(&self, things: &str) -> String {
-        if self.0 == "*" { format!("all {things}") } else { format!("{things} `{}`", self.0) }
+        if matches!(self.0.as_str(), "*" | "/*") { format!("all {things}") } else { format!("{things} `{}`", self.0) }
     }
 }
 

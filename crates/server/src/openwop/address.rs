@@ -12,8 +12,8 @@ use roost_host::workspace::decode_once;
 use roost_protocol::{Failure, Reason};
 use serde_json::json;
 
-/// Addresses below `/v1/` that are older than the contract and answer as the rest of the host does.
-const OWN: [&str; 2] = ["/v1/agents", "/v1/services"];
+/// Addresses below `/v1/` that are no part of the contract and answer as the rest of the host does.
+const OWN: [&str; 4] = ["/v1/agents", "/v1/services", "/v1/pages", "/v1/approvals"];
 
 /// Whether failures at this address are answered in the form of the contract.
 pub(crate) fn is_contract(path: &str) -> bool {

@@ -9,6 +9,7 @@ pub(super) const COMMON: &str = "policy";
 pub(super) const LOCAL: &str = "policy.local";
 pub(super) const CATALOG: &str = "policy.catalog";
 pub(super) const GENERATED: &str = "policy.generated";
+pub(super) const PAGE: &str = "policy.page";
 
 /// More rules than a person keeps in view; a generated list above it would slow every start.
 const RULES_MAX: usize = 10_000;
@@ -23,6 +24,7 @@ pub(super) struct WrittenPolicy {
     pub(super) local: WrittenOrigin,
     pub(super) catalog: WrittenOrigin,
     pub(super) generated: WrittenOrigin,
+    pub(super) page: WrittenOrigin,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,7 @@ struct PolicyTable {
     local: Option<toml::Value>,
     catalog: Option<toml::Value>,
     generated: Option<toml::Value>,
+    page: Option<toml::Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -74,6 +77,7 @@ impl WrittenPolicy {
             local: origin(LOCAL, policy.local)?,
             catalog: origin(CATALOG, policy.catalog)?,
             generated: origin(GENERATED, policy.generated)?,
+            page: origin(PAGE, policy.page)?,
         })
     }
 }

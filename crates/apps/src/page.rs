@@ -1,0 +1,18 @@
+//! Page apps: an app's own HTML, described by a `manifest.json`, as its files lie in a workspace or arrive in a zip.
+//!
+//! Reads and judges; serves, mounts and grants nothing. Everything in a manifest is its author's word: a page asks, and
+//! what it gets is decided elsewhere.
+
+mod unique_json; // JSON in which no key stands twice
+mod fields; // manifest fields, each with what can be wrong with it
+mod id; // what a page may be called
+mod manifest; // what a page says of itself
+mod content; // the files of a page
+mod media_type; // what browsers are told a file is
+
+pub use self::{
+    content::{DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, from_zip},
+    id::PageId,
+    manifest::{PageDisplay, PageManifest, PagePosition, PageProblem},
+    media_type::media_type,
+};
