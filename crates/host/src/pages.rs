@@ -8,15 +8,25 @@ mod shelf; // pages as they lie in the workspace
 mod listing; // pages as every surface shows them
 mod changes; // making, changing, removing, carrying
 mod starter; // what a new page begins with
+mod vfs_path; // paths as pages write them
+mod outbox; // what waits to be told to a page
+mod session; // one mounted page
+mod sessions; // mounting and unmounting
+mod events; // what happens, as pages hear it
+mod bridge; // what a mounted page can ask for
 
 pub use self::{
+    bridge::BridgeError,
     changes::{ExistingPage, PageChanges, PageFile},
     listing::{PageListing, PageState, Said},
+    outbox::PageEvent,
+    session::{EndOfPage, PageMode, PageSession},
+    sessions::{ConsentAnswer, Mount, Mounting},
     starter::{packed, starter_page},
 };
 pub use roost_apps::{PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PageProblem, media_type};
 
-use self::shelf::Shelf;
+use self::{sessions::Sessions, shelf::Shelf};
 use crate::{
     gate::Caller,
     host::{Host, Inner},
@@ -31,6 +41,7 @@ const MARK: &str = "page:";
 #[derive(Default)]
 pub(crate) struct PageMemory {
     shelf: Shelf,
+    sessions: Sessions,
 }
 
 /// The page in the name of an app, as the gate and the command line write it.

@@ -19,7 +19,8 @@ pub struct InvalidPageId;
 const CHARACTERS_MAX: usize = 63;
 
 /// Names that look like the host itself.
-const RESERVED: [&str; 8] = ["sdk", "roost", "host", "localhost", "probe", "www", "api", "apps"];
+const RESERVED: [&str; 10] =
+    ["sdk", "roost", "host", "localhost", "probe", "www", "api", "apps", "import", "sessions"];
 
 impl PageId {
     /// Checks the form. Two hyphens in a row, and with them the `xn--` of encoded names, have none.

@@ -5,6 +5,7 @@
 use super::{
     PageContent, PageId, Pages, app_of, invalid,
     place::{self, APPS},
+    session::EndOfPage,
     shelf,
 };
 use crate::store::local_owner;
@@ -97,8 +98,12 @@ impl Pages<'_> {
         let writes = infos.into_iter().map(|info| removal(info.path)).collect();
         let workspaces = self.host.workspaces().await?;
         write(&workspaces, &writer.because("removed the page"), writes).await?;
-        self.host.inner.gate.revoke(&app_of(&id), None)?;
-        Ok(())
+        let inner = &self.host.inner;
+        inner.gate.revoke(&app_of(&id), None)?;
+        for session in inner.pages.sessions.of_app(&app_of(&id)) {
+            inner.end_session(&session, EndOfPage::Changed).await;
+        }
+        inner.forget_label(&id).await
     }
 
     /// A page as a zip, without its data.

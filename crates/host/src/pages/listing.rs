@@ -146,6 +146,7 @@ impl Pages<'_> {
                 listing.app = Some(app_of(&page.manifest().id));
                 listing.digest = Some(page.digest());
                 listing.rights = rights;
+                listing.mounted = self.host.inner.pages.sessions.of_app(&app_of(&page.manifest().id)).len();
             }
             Err(problems) => {
                 listing.reason = Some(super::invalid(folder, problems));
