@@ -2,7 +2,7 @@
 
 mod bundles; // what the verbs for agent files and bundles take
 mod library; // what the verbs for installed apps take
-mod pages; // what `roost pages` takes
+mod pages; // what `roost pages` and `roost approvals` take
 mod runs; // what `roost runs` takes
 mod store; // what `roost store` takes
 mod storefront; // what a maintainer and an author of a store use
@@ -13,7 +13,7 @@ pub(crate) use bundles::{
     New, NewArguments, NewLanguage, PackArguments, RuleSet, TestArguments, ValidateArguments,
 };
 pub(crate) use library::{InstallArguments, RemoveArguments, UpdateArguments};
-pub(crate) use pages::{PagesArguments, PagesVerb};
+pub(crate) use pages::{ApprovalsArguments, ApprovalsVerb, PagesArguments, PagesVerb};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
 pub(crate) use storefront::{PublishArguments, StoreTokenVerb, StorefrontVerb};
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Remove(RemoveArguments),
     /// Find apps: search catalogs, add and remove them; or run a store of your own
     Store(StoreArguments),
+    /// Decide what models want to do and only a person may allow
+    Approvals(ApprovalsArguments),
     /// List, make, carry and remove page apps
     Pages(PagesArguments),
     /// List, set or remove the secrets of this home

@@ -2,6 +2,7 @@
 
 mod agents;
 mod apps;
+mod approvals;
 mod audit;
 mod call;
 mod chain;
@@ -62,6 +63,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Remove(remove) => apps::remove(config, remove, output).await,
         Command::Store(arguments) => store::store(config, arguments, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
+        Command::Approvals(arguments) => approvals::approvals(config, arguments, output).await,
         Command::Pages(arguments) => pages::pages(config, arguments, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
         Command::Workspace(arguments) => workspace::workspace(config, arguments, output).await,

@@ -11,6 +11,7 @@ use crate::{
     context::context_text,
     host::{Host, Inner},
     knowledge::NoProgress,
+    pages::with_page_tools,
     perform::Request,
     roster::Callable,
     runs::{
@@ -251,10 +252,11 @@ impl Inner {
             run: run.as_ref().map(|run| run.id.as_str()),
         };
         let tools = AgentTools::new(self, toolbox, &caller);
+        let definitions = with_page_tools(&shortlist.tools);
         let turn = Turn {
             model: &RecordedModel::new(&self.models, run.as_ref()),
             tools: &RecordedTools::new(&tools, run.as_ref()),
-            definitions: &shortlist.tools,
+            definitions: &definitions,
             messages,
             wanted_model: request.model.as_deref(),
         };

@@ -14,8 +14,11 @@ mod session; // one mounted page
 mod sessions; // mounting and unmounting
 mod events; // what happens, as pages hear it
 mod bridge; // what a mounted page can ask for
+mod approvals; // what a model wants to do with pages
+mod tools; // pages as a model can make them
 
 pub use self::{
+    approvals::{Approval, PageWish},
     bridge::BridgeError,
     changes::{ExistingPage, PageChanges, PageFile},
     listing::{PageListing, PageState, Said},
@@ -25,6 +28,8 @@ pub use self::{
     starter::{packed, starter_page},
 };
 pub use roost_apps::{PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PageProblem, media_type};
+
+pub(crate) use self::tools::{is_page_tool, with_page_tools};
 
 use self::{sessions::Sessions, shelf::Shelf};
 use crate::{

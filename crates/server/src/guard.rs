@@ -138,13 +138,13 @@ impl Access {
         }
     }
 
-    fn is_here(&self, name: &str) -> bool {
+    pub(crate) fn is_here(&self, name: &str) -> bool {
         is_loopback(name) || self.neighbours.hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
     }
 }
 
 /// The name without the port; brackets of an IPv6 address stay.
-fn host_name(authority: &str) -> &str {
+pub(crate) fn host_name(authority: &str) -> &str {
     match authority.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,
         _ => authority,

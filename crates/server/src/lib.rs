@@ -7,6 +7,7 @@ mod router; // all routes
 mod routes; // one file per family of routes
 mod request; // what a request carries
 mod guard; // who may speak to this host
+mod app_origin; // where mounted pages are served
 mod openwop; // what routes of the workspace contract share
 mod owner; // who owns it
 mod record; // what every request leaves behind

@@ -1,6 +1,7 @@
 //! All routes of the host. Each is described where it is written, so that no route is missing in `/openapi.json`.
 
 use crate::{
+    app_origin::{AppOrigin, serve_pages},
     guard::{Access, Neighbours, guard},
     openapi,
     openwop::failure_at,
@@ -25,6 +26,9 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 /// Largest form: one agent file with room for its wrapping, or one `voice.zip`.
 const FORM_BYTES_MAX: usize = 2 << 20;
 
+/// Largest message of a mounted page: a mebibyte, and what its text may grow by as JSON.
+const PAGE_MESSAGE_BYTES_MAX: usize = 2 << 20;
+
 /// Largest page that arrives as a zip; the reader of archives has its own, lower limit.
 const PAGE_BYTES_MAX: usize = 16 << 20;
 
@@ -47,12 +51,15 @@ pub fn router(host: Host, door: Door) -> Router {
     let (described, _) = described_routes().split_for_parts();
     let Door { port, neighbours, profile } = door;
     let access = Arc::new(Access { port, neighbours });
+    let pages = AppOrigin { host: host.clone(), access: Arc::clone(&access) };
     described
         .fallback(unknown_route)
         .method_not_allowed_fallback(other_method)
         .layer(Extension(profile))
+        .layer(Extension(Arc::clone(&access)))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn_with_state(access, guard))
+        .layer(middleware::from_fn_with_state(pages, serve_pages))
         .layer(middleware::from_fn_with_state(host.clone(), record))
         .with_state(host)
 }
@@ -134,10 +141,22 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
 
 /// Page apps and their sessions.
 fn pages() -> OpenApiRouter<Host> {
+    use routes::page_sessions as sessions;
+    let calls =
+        OpenApiRouter::new().routes(routes!(sessions::call)).layer(DefaultBodyLimit::max(PAGE_MESSAGE_BYTES_MAX));
     OpenApiRouter::new()
+        .merge(calls)
+        .routes(routes!(sessions::mount))
+        .routes(routes!(sessions::revoke))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::show, sessions::unmount))
+        .routes(routes!(sessions::follow))
         .routes(routes!(routes::pages::list, routes::pages::create))
         .routes(routes!(routes::pages::show, routes::pages::update, routes::pages::remove))
         .routes(routes!(routes::pages::export))
+        .routes(routes!(routes::approvals::list))
+        .routes(routes!(routes::approvals::approve))
+        .routes(routes!(routes::approvals::deny))
         .routes(routes!(routes::pages::file))
 }
 

@@ -1,6 +1,7 @@
 //! Routes, one file per family.
 
 pub(crate) mod agent_files;
+pub(crate) mod approvals;
 pub(crate) mod agents;
 pub(crate) mod apps;
 pub(crate) mod binder;
@@ -17,6 +18,7 @@ pub(crate) mod models;
 pub(crate) mod owner_pages;
 pub(crate) mod plain_page;
 pub(crate) mod rights;
+pub(crate) mod page_sessions;
 pub(crate) mod pages;
 pub(crate) mod secrets;
 pub(crate) mod runs;

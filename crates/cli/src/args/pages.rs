@@ -1,4 +1,4 @@
-//! What `roost pages` takes.
+//! What `roost pages` and `roost approvals` take.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -7,6 +7,28 @@ use std::path::PathBuf;
 pub(crate) struct PagesArguments {
     #[command(subcommand)]
     pub(crate) verb: Option<PagesVerb>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApprovalsArguments {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ApprovalsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsVerb {
+    /// Show what waits for a person (the default)
+    List,
+    /// Do what was waited for
+    Approve {
+        /// As `roost approvals` lists it
+        id: String,
+    },
+    /// Forget what was waited for
+    Deny {
+        /// As `roost approvals` lists it
+        id: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,6 @@
 //! The agents as a turn uses them.
 
-use crate::{host::Inner, perform::Request, toolbox::Toolbox};
+use crate::{host::Inner, pages::is_page_tool, perform::Request, toolbox::Toolbox};
 use futures::future::BoxFuture;
 use roost_chat::{ToolAnswer, ToolCall, Tools};
 use roost_protocol::{CallOutcome, Failure, ModelUse, UserGuid};
@@ -45,11 +45,15 @@ struct Chain {
 
 impl Tools for AgentTools<'_> {
     fn has(&self, name: &str) -> bool {
-        self.toolbox.has(name)
+        self.toolbox.has(name) || is_page_tool(name)
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async move {
+            // An agent that has the name keeps it.
+            if is_page_tool(&call.name) && !self.toolbox.has(&call.name) {
+                return self.inner.run_page_tool(call, self.caller.run).await;
+            }
             let request = {
                 let chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
                 Request {

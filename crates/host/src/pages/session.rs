@@ -160,6 +160,12 @@ impl PageSession {
         &self.page
     }
 
+    /// The run that its writes belong to.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&str> {
+        self.run.as_ref().map(|run| run.id.as_str())
+    }
+
     /// Rights in force that a browser enforces by headers.
     #[must_use]
     pub fn header_rights(&self) -> &[Right] {
