@@ -3,7 +3,7 @@
 import { chromium } from 'playwright-core';
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -49,12 +49,14 @@ const HOST_PAGE = `<!doctype html><title>host page</title><h1>Host</h1><div id="
   window.isReady = true;
 </script>`;
 
-/** Starts all of it. */
-export async function scene() {
+/** Starts all of it, with these agents in the home. */
+export async function scene(agents = {}) {
   const home = mkdtempSync(join(tmpdir(), 'roost-pages-'));
   const user = join(home, 'user');
   mkdirSync(join(home, 'agents'), { recursive: true });
   mkdirSync(user, { recursive: true });
+  for (const [name, text] of Object.entries(agents)) writeFileSync(join(home, 'agents', name), text);
+  const model = await scriptedModel();
   let details = {};
   const hostPage = createServer((request, response) => {
     const answers = {
@@ -70,7 +72,8 @@ export async function scene() {
   await listen(hostPage);
   const origin = `http://127.0.0.1:${hostPage.address().port}`;
   const program = spawn(join(TARGET, 'debug/roost'), ['up', '--port', '0'], {
-    env: { PATH: process.env.PATH, HOME: user, ROOST_HOME: home, RAPP_CORS_ORIGINS: origin },
+    env: { PATH: process.env.PATH, HOME: user, ROOST_HOME: home, RAPP_CORS_ORIGINS: origin,
+      OPENAI_BASE_URL: model.url, OPENAI_API_KEY: 'none', OPENAI_MODEL: 'scripted' },
     stdio: ['ignore', 'pipe', process.env.ROOST_SHOW_LOG ? 'inherit' : 'ignore'],
   });
   const [line] = await once(createInterface({ input: program.stdout }), 'line');
@@ -130,9 +133,30 @@ export async function scene() {
       await ended;
       hostPage.close();
       heard.close();
+      model.close();
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** A model that does what its user says: `call NAME {json}` calls a tool, anything else is said again. */
+async function scriptedModel() {
+  const server = createServer(async (request, response) => {
+    const pieces = [];
+    for await (const piece of request) pieces.push(piece);
+    response.setHeader('Content-Type', 'application/json');
+    if (!request.url.endsWith('/chat/completions')) return response.end('{"data": [{"id": "scripted"}]}');
+    const { messages } = JSON.parse(Buffer.concat(pieces).toString());
+    const last = messages.at(-1);
+    const call = last.role === 'user' && /^call (\S+) (.*)$/s.exec(last.content);
+    const message = call
+      ? { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: call[1], arguments: call[2] } }] }
+      : { role: 'assistant', content: `heard: ${last.content}` };
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    response.end(JSON.stringify({ id: 'x', object: 'chat.completion', model: 'scripted', usage, choices: [{ index: 0, message, finish_reason: call ? 'tool_calls' : 'stop' }] }));
+  });
+  await listen(server);
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, close: () => server.close() };
 }
 
 /** Listens for whatever gets out, by TCP and by UDP. */

@@ -20,6 +20,7 @@ mod memory;
 mod names;
 mod page;
 mod native;
+mod pages;
 mod postgres_cluster;
 mod reach;
 mod rights;

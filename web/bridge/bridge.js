@@ -125,6 +125,8 @@ export class PageFrame {
       this.api(`/v1/pages/sessions/${this.session}`, { method: 'DELETE' }).catch(() => {});
     } else if (this.state === 'loading') {
       this._to('running');
+      // Pages with an agent behind them are told where they are, without asking.
+      if (this.page.agent) this._cartridge('rapp:get_cartridge', {}, (reply) => this._toWindow(reply));
     }
   }
 
@@ -134,8 +136,45 @@ export class PageFrame {
     if (!message || typeof message !== 'object') return;
     if (message.type === 'ROOST_HELLO') {
       this._givePort();
-    } else if (message.type === 'REPLOID_API_REQUEST' && this._loads <= 1) {
+    } else if (this._loads > 1) {
+      return;
+    } else if (message.type === 'REPLOID_API_REQUEST') {
       this._request(message, (reply) => this._toWindow(reply));
+    } else if (message.type === 'rapp:close') {
+      this.unmount();
+    } else if (typeof message.type === 'string' && message.type.startsWith('rapp:')) {
+      this._cartridge(message.type, message, (reply) => this._toWindow(reply));
+    } else if (message.rapp === 'invoke') {
+      // The dialect of one app: the action is an argument like the others.
+      const args = { ...(typeof message.args === 'object' ? message.args : {}), action: message.action };
+      this._cartridge('rapp:invoke', { id: message.id, args }, ({ result, error }) =>
+        this._toWindow({ rapp: 'result', id: message.id, result: error === undefined ? result : JSON.stringify({ error }) }));
+    }
+  }
+
+  /** Messages of pages that have an agent behind them: the host answers with the whole reply, or not at all. */
+  async _cartridge(type, message, send) {
+    const reply = (answer) => {
+      if (this.state !== 'closed' && answer) send(answer);
+    };
+    const failed = (error) => reply({ type: `${type}:result`, id: message.id, error });
+    if (!this._mayCall() || this._inFlight >= IN_FLIGHT_MAX) {
+      if (this._mayRefuse()) failed('Too many requests');
+      return;
+    }
+    if (!isSmall(message)) {
+      failed('Message too large');
+      return;
+    }
+    this._inFlight += 1;
+    try {
+      const answer = await post(this.api, `/v1/pages/sessions/${this.session}/call`, { method: type, args: [message] }, this._abort.signal);
+      if (answer.error !== undefined) failed(answer.error);
+      else reply(answer.result);
+    } catch {
+      failed('The host did not answer');
+    } finally {
+      this._inFlight -= 1;
     }
   }
 

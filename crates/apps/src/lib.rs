@@ -44,8 +44,8 @@ pub use self::{
     folder_changes::{Trash, arrival_name},
     lock_file::LockFile,
     page::{
-        DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PagePosition,
-        PageProblem, from_zip as page_from_zip, media_type,
+        BundlePage, DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest,
+        PagePosition, PageProblem, from_zip as page_from_zip, media_type,
     },
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
     stamp::{Seen, Stamp},

@@ -8,9 +8,11 @@ mod fields; // manifest fields, each with what can be wrong with it
 mod id; // what a page may be called
 mod manifest; // what a page says of itself
 mod content; // the files of a page
+mod bundle; // the page of a rapplication
 mod media_type; // what browsers are told a file is
 
 pub use self::{
+    bundle::BundlePage,
     content::{DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, from_zip},
     id::PageId,
     manifest::{PageDisplay, PageManifest, PagePosition, PageProblem},

@@ -29,7 +29,7 @@ pub use self::{
     model::{
         Ask, AuthReport, AzureCredential, AzureSettings, CredentialSource, Endpoint, FIRST_BYTE_WAIT,
         LocalEndpoint, ManagedIdentity, Model, ModelFailure, ModelProblem, OnPiece, PIECE_WAIT, ProviderName,
-        ProxySettings, Reply, Secret, SessionReport, StartLocal, web_client,
+        ProxySettings, Reply, Secret, SessionReport, StartLocal, guarded_client, web_client,
     },
     models::{
         AnthropicSettings, GitHubSettings, ListedModel, ModelList, ModelSettings, Models, OpenAiSettings,

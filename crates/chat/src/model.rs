@@ -6,6 +6,7 @@
 mod secret; // credentials that cannot be printed
 mod failed; // what can go wrong on the way
 mod trust; // whom a connection trusts
+mod guarded; // a client for addresses that somebody else chose
 mod wire; // the one client of all providers
 mod events; // a stream of events
 mod completion; // the form most providers speak
@@ -43,6 +44,7 @@ pub use self::{
     account::{AuthReport, CredentialSource, SessionReport},
     azure::{AzureCredential, AzureSettings},
     azure_identity::ManagedIdentity,
+    guarded::guarded_client,
     local::{Endpoint, LocalEndpoint, StartLocal},
     provider::ProviderName,
     secret::Secret,

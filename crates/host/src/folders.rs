@@ -14,6 +14,7 @@ mod requests; // files that agents ask people for
 mod plain_files; // files that people put there
 
 pub(crate) use plain_files::FolderFiles;
+pub(crate) use name::owner_of;
 pub use requests::FileRequest;
 pub(crate) use requests::FileRequests;
 

@@ -253,9 +253,7 @@ impl Gate {
         let Use { right, detail, reach } = using;
         let decision = match reach {
             Reach::Grantable => self.judge(caller, asks, right).unwrap_or_else(unusable),
-            Reach::Never => {
-                Decision::Denied { why: Why::Policy, next: "no grant allows this".to_owned() }
-            }
+            Reach::Never => Decision::Denied { why: Why::Policy, next: "no grant allows this".to_owned() },
         };
         if matches!(decision, Decision::Denied { why: Why::NotAsked, .. }) && !asks.declared {
             // Having tried counts as asking a person. It does not count for the policy: otherwise a second try would

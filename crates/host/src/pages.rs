@@ -14,6 +14,8 @@ mod session; // one mounted page
 mod sessions; // mounting and unmounting
 mod events; // what happens, as pages hear it
 mod bridge; // what a mounted page can ask for
+mod egress; // what the host fetches for a page
+mod cartridge; // pages with an agent behind them
 mod approvals; // what a model wants to do with pages
 mod tools; // pages as a model can make them
 
@@ -27,11 +29,13 @@ pub use self::{
     sessions::{ConsentAnswer, Mount, Mounting},
     starter::{packed, starter_page},
 };
-pub use roost_apps::{PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PageProblem, media_type};
+pub use roost_apps::{
+    BundlePage, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PageProblem, media_type,
+};
 
 pub(crate) use self::tools::{is_page_tool, with_page_tools};
 
-use self::{sessions::Sessions, shelf::Shelf};
+use self::{egress::Egress, sessions::Sessions, shelf::Shelf};
 use crate::{
     gate::Caller,
     host::{Host, Inner},
@@ -47,6 +51,7 @@ const MARK: &str = "page:";
 pub(crate) struct PageMemory {
     shelf: Shelf,
     sessions: Sessions,
+    egress: Egress,
 }
 
 /// The page in the name of an app, as the gate and the command line write it.

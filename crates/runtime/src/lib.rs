@@ -36,7 +36,7 @@ pub use self::{
     log::Clear,
     process::{Ran, find_program, run, run_with_input},
     programs::Surface,
-    proxy::{InvalidSecret, SecretUse, Verdict},
+    proxy::{InvalidSecret, SecretUse, Verdict, is_public_address},
     python::{Interpreter, LockedPackage, PythonVersion},
     runtime::{Runtime, RuntimeSettings, check_typescript, runners_digest},
     sandbox::landlock_abi,

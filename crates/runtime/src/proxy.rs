@@ -24,11 +24,12 @@ mod answer; // what the agent reads when it gets no further
 mod counted; // bytes that are counted
 mod ledger; // what happened since the last report
 
-pub(crate) use self::{doorkeeper::Doorkeeper, egress::Egress, front::Proxy};
 pub use self::{
+    address::is_public as is_public_address,
     doorkeeper::Verdict,
     secret::{InvalidSecret, SecretUse},
 };
+pub(crate) use self::{doorkeeper::Doorkeeper, egress::Egress, front::Proxy};
 
 #[cfg(test)]
 use self::{

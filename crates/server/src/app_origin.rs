@@ -126,15 +126,21 @@ fn serve(path: &str, request: &Request, session: &PageSession, frame: &Frame<'_>
             None => not_found(),
         };
     }
-    let own = format!("/apps/{}/", session.page().manifest().id);
-    let Some(path) = path.strip_prefix(&own).and_then(|path| decode_once(path).ok()) else {
+    let manifest = session.page().manifest();
+    // The second is where pages of rapplications have always been.
+    let tops = [format!("/apps/{}/", manifest.id), format!("/binder/ui/{}/", manifest.id)];
+    let below = tops.iter().find_map(|top| path.strip_prefix(top.as_str()));
+    let Some(path) = below.and_then(|path| decode_once(path).ok()) else {
         return not_found();
     };
     let path = if path.is_empty() { session.page().manifest().entry.clone() } else { path };
-    match session.page().files().get(&path) {
-        Some(content) => answer(request, content.to_vec(), roost_host::pages::media_type(&path), frame),
-        None => not_found(),
-    }
+    let Some(content) = session.page().files().get(&path) else { return not_found() };
+    let media_type = roost_host::pages::media_type(&path);
+    let content = match manifest.agent.is_some() && media_type.starts_with("text/html") {
+        true => sdk::with_shim(content, frame.base),
+        false => content.to_vec(),
+    };
+    answer(request, content, media_type, frame)
 }
 
 fn answer(request: &Request, content: Vec<u8>, media_type: &'static str, frame: &Frame<'_>) -> Response {

@@ -142,8 +142,9 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
 /// Page apps and their sessions.
 fn pages() -> OpenApiRouter<Host> {
     use routes::page_sessions as sessions;
-    let calls =
-        OpenApiRouter::new().routes(routes!(sessions::call)).layer(DefaultBodyLimit::max(PAGE_MESSAGE_BYTES_MAX));
+    let calls = OpenApiRouter::new()
+        .routes(routes!(sessions::call))
+        .layer(DefaultBodyLimit::max(PAGE_MESSAGE_BYTES_MAX));
     OpenApiRouter::new()
         .merge(calls)
         .routes(routes!(sessions::mount))

@@ -36,7 +36,10 @@ impl PageContent {
     ) -> Result<Self, Vec<PageProblem>> {
         let kept = contents.into_iter().filter(|(path, _)| !path.starts_with(DATA_FOLDER));
         let files = Files::from_contents(kept).map_err(|refused| {
-            refused.into_iter().map(|refused| PageProblem::new("files", refused.to_string())).collect::<Vec<_>>()
+            refused
+                .into_iter()
+                .map(|refused| PageProblem::new("files", refused.to_string()))
+                .collect::<Vec<_>>()
         })?;
         Self::from_files(folder, files)
     }
@@ -46,6 +49,11 @@ impl PageContent {
             .get(MANIFEST_FILE)
             .ok_or_else(|| vec![PageProblem::new(MANIFEST_FILE, "is not there")])
             .and_then(|bytes| PageManifest::read(bytes, folder))?;
+        Self::checked(manifest, files)
+    }
+
+    /// Checks that a manifest and files fit together.
+    pub(super) fn checked(manifest: PageManifest, files: Files) -> Result<Self, Vec<PageProblem>> {
         let mut problems = Vec::new();
         let bytes: u64 = files.iter().map(|(_, content)| content.len() as u64).sum();
         if files.len() > PAGE_LIMITS.entries_max || bytes > PAGE_LIMITS.content_bytes_max {

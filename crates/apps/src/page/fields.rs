@@ -92,9 +92,10 @@ pub(super) fn flag(value: &Value) -> Result<bool, String> {
 
 /// Milliseconds since 1970.
 pub(super) fn moment(value: &Value) -> Result<i64, String> {
-    value.as_i64().filter(|moment| *moment >= 0).ok_or_else(|| {
-        format!("is not a whole number of milliseconds since 1970: {}", shown(value))
-    })
+    value
+        .as_i64()
+        .filter(|moment| *moment >= 0)
+        .ok_or_else(|| format!("is not a whole number of milliseconds since 1970: {}", shown(value)))
 }
 
 /// A wrong value, short and without surprises.

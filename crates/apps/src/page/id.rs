@@ -32,6 +32,14 @@ impl PageId {
         if fits { Ok(Self(text.to_owned())) } else { Err(InvalidPageId) }
     }
 
+    /// The id of a bundle, which may also have underscores.
+    pub fn of_bundle(text: &str) -> Result<Self, InvalidPageId> {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
+        let fits = (1..=CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(is_plain);
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidPageId) }
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -55,7 +63,21 @@ mod tests {
             assert_eq!(PageId::parse(good).unwrap().as_str(), good);
         }
         for bad in [
-            "", "-a", "a-", "a--b", "A", "a_b", "_sdk", "sdk", "xn--abc", "a.b", "a/b", "..", "a b", "é", "a\n",
+            "",
+            "-a",
+            "a-",
+            "a--b",
+            "A",
+            "a_b",
+            "_sdk",
+            "sdk",
+            "xn--abc",
+            "a.b",
+            "a/b",
+            "..",
+            "a b",
+            "é",
+            "a\n",
             &"x".repeat(64),
         ] {
             assert!(PageId::parse(bad).is_err(), "{bad:?}");

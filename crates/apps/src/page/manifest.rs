@@ -139,6 +139,10 @@ impl PageManifest {
             let original = Some("autoMount: true".to_owned());
             asks.push(Ask { right: Right::Schedule, evidence: Evidence::Declared, line: None, original });
         }
+        if let Some(right) = agent.as_ref().and_then(calling) {
+            let original = agent.as_ref().map(|agent| format!("agent: {agent}"));
+            asks.push(Ask { right, evidence: Evidence::Declared, line: None, original });
+        }
         let (unknown_keys, problems) = fields.finish();
         match (id, name, version, entry) {
             (Some(id), Some(name), Some(version), Some(entry)) if problems.is_empty() => Ok(Self {
@@ -162,6 +166,11 @@ impl PageManifest {
     }
 }
 
+/// The right to call the agent behind a page.
+pub(super) fn calling(agent: &AgentName) -> Option<Right> {
+    format!("agents:call:{agent}").parse().ok()
+}
+
 fn read_id(value: &Value, folder: &str) -> Result<PageId, String> {
     let id = PageId::parse(value.as_str().unwrap_or_default())
         .map_err(|error| format!("{error}: {}", shown(value)))?;
@@ -170,7 +179,8 @@ fn read_id(value: &Value, folder: &str) -> Result<PageId, String> {
 
 fn read_version(value: &Value) -> Result<String, String> {
     let text = value.as_str().filter(|text| is_semantic_version(text));
-    text.map(str::to_owned).ok_or_else(|| format!("is not a semantic version such as 1.0.0: {}", shown(value)))
+    text.map(str::to_owned)
+        .ok_or_else(|| format!("is not a semantic version such as 1.0.0: {}", shown(value)))
 }
 
 /// `1.2.3`, with `-pre.release` and `+build` behind it.
@@ -222,9 +232,8 @@ fn read_entry(value: &Value) -> Result<String, String> {
 fn read_permissions(value: &Value) -> Result<Asks, String> {
     let object = value.as_object().ok_or_else(|| format!("is not an object: {}", shown(value)))?;
     let asks = from_page(object).map_err(|error| error.to_string())?;
-    let too_much = asks.iter().any(|ask| {
-        matches!(ask.right, Right::Storage(bytes) if bytes > STORAGE_BYTES_MAX)
-    });
+    let too_much =
+        asks.iter().any(|ask| matches!(ask.right, Right::Storage(bytes) if bytes > STORAGE_BYTES_MAX));
     if too_much {
         return Err(format!("`storage` is more than {} MB", STORAGE_BYTES_MAX >> 20));
     }

@@ -86,7 +86,10 @@ mod tests {
 
     #[test]
     fn a_key_that_stands_twice_is_refused_at_any_depth() {
-        assert_eq!(parse(br#"{"a": [1, 2.5, null, true, "x"], "b": {}}"#).unwrap(), json!({"a": [1, 2.5, null, true, "x"], "b": {}}));
+        assert_eq!(
+            parse(br#"{"a": [1, 2.5, null, true, "x"], "b": {}}"#).unwrap(),
+            json!({"a": [1, 2.5, null, true, "x"], "b": {}})
+        );
         for bad in [r#"{"a": 1, "a": 2}"#, r#"{"x": [{"a": 1, "a": 1}]}"#, r#"{"a": 1, "\u0061": 2}"#] {
             assert!(parse(bad.as_bytes()).unwrap_err().contains("stands twice"), "{bad}");
         }

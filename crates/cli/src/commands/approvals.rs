@@ -45,7 +45,12 @@ fn list(listed: &Value, output: Output) {
         output.line("Nothing waits for approval.");
     }
     for approval in approvals {
-        output.line(&format!("{}  {} the page {}", text(&approval["id"]), text(&approval["action"]), text(&approval["page"])));
+        output.line(&format!(
+            "{}  {} the page {}",
+            text(&approval["id"]),
+            text(&approval["action"]),
+            text(&approval["page"])
+        ));
         for ask in approval["asks"].as_array().into_iter().flatten() {
             output.line(&format!("    it may ask to {}", text(ask)));
         }

@@ -77,7 +77,9 @@ async fn export(config: Config, id: &str, file: PathBuf, output: Output) -> Resu
     let written = OpenOptions::new().write(true).create_new(true).open(&file);
     let written = written.and_then(|mut opened| opened.write_all(&zip).and_then(|()| opened.sync_all()));
     written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::new(Reason::AlreadyExists, format!("{shown} is there already")),
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::new(Reason::AlreadyExists, format!("{shown} is there already"))
+        }
         _ => Failure::new(Reason::Unreadable, format!("{shown}: {error}")),
     })?;
     done(&json!({ "id": id, "file": shown, "bytes": zip.len() }), &format!("wrote {shown}"), output);
@@ -98,7 +100,12 @@ fn list(pages: &[Value], output: Output) {
     }
     for page in pages {
         if page["state"] == "ready" {
-            output.line(&format!("{}  {} {}", text(&page["id"]), text(&page["name"]), text(&page["version"])));
+            output.line(&format!(
+                "{}  {} {}",
+                text(&page["id"]),
+                text(&page["name"]),
+                text(&page["version"])
+            ));
         } else {
             output.line(&format!("{}  cannot be mounted", text(&page["id"])));
             problems(page, output);
@@ -110,7 +117,12 @@ fn show(page: &Value, output: Output) {
     output.line(&format!("{}  {} {}", text(&page["id"]), text(&page["name"]), text(&page["version"])));
     problems(page, output);
     for right in page["rights"].as_array().into_iter().flatten() {
-        output.line(&format!("    {}: {} ({})", text(&right["right"]), text(&right["sentence"]), text(&right["state"])));
+        output.line(&format!(
+            "    {}: {} ({})",
+            text(&right["right"]),
+            text(&right["sentence"]),
+            text(&right["state"])
+        ));
     }
 }
 

@@ -15,7 +15,7 @@ const READABLE_MAX: usize = 40;
 
 /// Whose files those of a folder are. Two folders never share a workspace: a name that a workspace cannot have, or that
 /// looks like one made here, is told apart by its digest.
-pub(super) fn owner_of(own_name: &str) -> Owner {
+pub(crate) fn owner_of(own_name: &str) -> Owner {
     let plain = WorkspaceName::parse(&format!("app.{own_name}")).ok();
     let workspace = plain.filter(|_| !ends_with_digest(own_name)).unwrap_or_else(|| with_digest(own_name));
     Owner { workspace, ..local_owner() }

@@ -106,8 +106,7 @@ impl Inner {
         let bytes = serde_json::to_vec(&approval)
             .map_err(|error| Failure::new(Reason::Internal, error.to_string()))?;
         let content = Some(Content { bytes, content_type: "application/json".to_owned() });
-        let write =
-            Write { path: path_of(&approval.id)?, condition: Condition::create_only(), content };
+        let write = Write { path: path_of(&approval.id)?, condition: Condition::create_only(), content };
         let writer = Writer { redactions: self.resolved.redactions(), ..Writer::person("host") };
         workspaces.write_one(&place::notes(), &writer, write, None).await.map_err(place::failure)?;
         Ok(approval)

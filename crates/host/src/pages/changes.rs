@@ -34,9 +34,9 @@ impl PageFile {
     fn bytes(self, path: &str) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Text(text) => Ok(text.into_bytes()),
-            Self::Bytes { base64 } => STANDARD
-                .decode(base64)
-                .map_err(|_| Failure::new(Reason::BadRequest, format!("`{}` is not base64", path.escape_debug()))),
+            Self::Bytes { base64 } => STANDARD.decode(base64).map_err(|_| {
+                Failure::new(Reason::BadRequest, format!("`{}` is not base64", path.escape_debug()))
+            }),
         }
     }
 }
@@ -112,7 +112,12 @@ impl Pages<'_> {
     }
 
     /// Takes a page from a zip. One that is there already is replaced only when that was asked for.
-    pub async fn import(self, zip: &[u8], existing: ExistingPage, writer: &Writer) -> Result<PageId, Failure> {
+    pub async fn import(
+        self,
+        zip: &[u8],
+        existing: ExistingPage,
+        writer: &Writer,
+    ) -> Result<PageId, Failure> {
         let page = page_from_zip(zip).map_err(|problems| invalid("the archive", &problems))?;
         let id = page.manifest().id.clone();
         let writer = writer.because("imported the page");

@@ -139,8 +139,8 @@ impl Pages<'_> {
         match found {
             Ok(page) => {
                 let rights = self.rights_of(page)?;
-                listing.mounts_itself =
-                    page.manifest().auto_mount && rights.iter().any(|right| right.right == Right::Schedule && holds(right.state));
+                listing.mounts_itself = page.manifest().auto_mount
+                    && rights.iter().any(|right| right.right == Right::Schedule && holds(right.state));
                 listing.state = PageState::Ready;
                 listing.said = Some(page.manifest().into());
                 listing.app = Some(app_of(&page.manifest().id));

@@ -69,6 +69,8 @@ pub struct PageSession {
     bucket: Mutex<Bucket>,
     subscriptions: Mutex<BTreeMap<String, Pattern>>,
     outbox: Mutex<Outbox>,
+    /// Its own conversation, where it speaks the cartridge protocol.
+    pub(super) said: Mutex<Vec<Value>>,
     repeats: Mutex<HashMap<(String, bool), Repeat>>,
     used: Mutex<Instant>,
     ended: OnceLock<EndOfPage>,
@@ -130,6 +132,7 @@ impl PageSession {
             bucket: Mutex::new(Bucket { tokens: BURST, filled: Instant::now() }),
             subscriptions: Mutex::default(),
             outbox: Mutex::default(),
+            said: Mutex::default(),
             repeats: Mutex::default(),
             used: Mutex::new(Instant::now()),
             ended: OnceLock::new(),
@@ -344,7 +347,11 @@ mod tests {
     fn another_page_is_heard_only_by_name() {
         let hears = |pattern: &str, name: &str| hears(&Pattern::parse(pattern).unwrap(), name, "me");
         assert!(hears("artifact:*", "artifact:created") && hears("*", "artifact:created"));
-        assert!(hears("app:*", "app:mounted") && hears("app:me:*", "app:me:x") && hears("app:you:*", "app:you:x"));
-        assert!(!hears("app:*", "app:you:x") && !hears("*", "app:you:x") && !hears("artifact:*", "agent:status"));
+        assert!(
+            hears("app:*", "app:mounted") && hears("app:me:*", "app:me:x") && hears("app:you:*", "app:you:x")
+        );
+        assert!(
+            !hears("app:*", "app:you:x") && !hears("*", "app:you:x") && !hears("artifact:*", "agent:status")
+        );
     }
 }

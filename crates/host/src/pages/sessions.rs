@@ -9,14 +9,15 @@ use super::{
     standing_of,
 };
 use crate::{
-    gate::{Decision, Giving},
+    gate::{Caller, Decision, Giving},
     host::Inner,
     rights::RightState,
     runs::{Beginning, RunKind, RunStatus},
     standing::Standing,
     store::local_owner,
 };
-use roost_protocol::{AppId, Digest, Failure, Lasting, Reason, Right};
+use roost_apps::BundlePage;
+use roost_protocol::{AppId, Digest, Failure, Lasting, Origin, Reason, Right};
 use roost_workspace::{Condition, Content, FilePath, WorkspaceError, Write, Writer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -78,9 +79,27 @@ pub enum Mounting {
 impl Pages<'_> {
     /// Mounts a page, once every right it asks for was answered.
     pub async fn mount(self, id: &str, mount: Mount) -> Result<Mounting, Failure> {
-        let inner = &self.host.inner;
-        let page = inner.page(id).await?;
+        let page = self.host.inner.page(id).await?;
         let standing = standing_of(&page);
+        self.mount_content(page, standing, mount).await
+    }
+
+    /// Mounts the page of an installed bundle, whose files the library has.
+    pub async fn mount_bundle(self, bundle: BundlePage, mount: Mount) -> Result<Mounting, Failure> {
+        let id = bundle.id.clone();
+        let page = PageContent::of_bundle(bundle).map_err(|problems| super::invalid(&id, &problems))?;
+        let standing = standing_of(&page);
+        let caller = Caller { origin: Origin::Catalog, ..standing.caller };
+        self.mount_content(Arc::new(page), Standing { caller, ..standing }, mount).await
+    }
+
+    async fn mount_content(
+        self,
+        page: Arc<PageContent>,
+        standing: Standing,
+        mount: Mount,
+    ) -> Result<Mounting, Failure> {
+        let inner = &self.host.inner;
         self.sweep().await;
         if inner.pages.sessions.of_app(&standing.caller.app).is_empty() {
             // A host that was killed could not end what was given for one mounting.
@@ -239,12 +258,10 @@ impl Inner {
     /// Rights in force that become headers: a browser holds them, so that a page ends when they do.
     pub(super) fn header_rights(&self, standing: &Standing) -> Vec<Right> {
         let Standing { caller, asks } = standing;
-        let is_header = |right: &&Right| {
-            matches!(right, Right::AnyNetwork | Right::Network(_) | Right::Clipboard)
-        };
-        let holds = |right: &&Right| {
-            matches!(self.gate.consider(caller, asks, right), Decision::Allowed { .. })
-        };
+        let is_header =
+            |right: &&Right| matches!(right, Right::AnyNetwork | Right::Network(_) | Right::Clipboard);
+        let holds =
+            |right: &&Right| matches!(self.gate.consider(caller, asks, right), Decision::Allowed { .. });
         asks.asks.iter().map(|ask| &ask.right).filter(is_header).filter(holds).cloned().collect()
     }
 
@@ -252,9 +269,8 @@ impl Inner {
     /// is there, so that what it keeps in the browser stays its own.
     async fn label(&self, id: &PageId) -> Result<String, Failure> {
         let workspaces = self.store.workspaces().await?;
-        let path = FilePath::parse(&format!("origins/{id}")).map_err(|error| {
-            Failure::new(Reason::Internal, error.to_string())
-        })?;
+        let path = FilePath::parse(&format!("origins/{id}"))
+            .map_err(|error| Failure::new(Reason::Internal, error.to_string()))?;
         let (owner, writer) = (place::notes(), Writer::person("host"));
         let mark = match workspaces.get(&owner, &path, None).await {
             Ok(file) => String::from_utf8_lossy(&file.content).into_owned(),
@@ -276,8 +292,8 @@ impl Inner {
             Err(error) => return Err(place::failure(error)),
         };
         let room = LABEL_CHARACTERS_MAX - MARK_CHARACTERS - 1;
-        let readable = id.as_str().get(..room).unwrap_or(id.as_str()).trim_end_matches('-');
-        Ok(format!("{readable}-{mark}"))
+        let readable = id.as_str().get(..room).unwrap_or(id.as_str()).replace('_', "-");
+        Ok(format!("{}-{mark}", readable.trim_matches('-')))
     }
 
     /// Forgets a page's host name: the next page of its id has another.

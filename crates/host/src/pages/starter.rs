@@ -18,7 +18,8 @@ pub fn starter_page(
     let name = name.unwrap_or(id.as_str());
     let mut manifest = PageManifest::smallest(&id, name);
     let own = format!("/apps/{id}/data/*");
-    manifest.insert("permissions".to_owned(), serde_json::json!({ "vfs": { "read": [own], "write": [own] } }));
+    manifest
+        .insert("permissions".to_owned(), serde_json::json!({ "vfs": { "read": [own], "write": [own] } }));
     let file = |text: &str| PageFile::Text(text.replace("{id}", id.as_str()));
     let files = [("index.html".to_owned(), file(INDEX)), ("app.js".to_owned(), file(APP))];
     Ok((manifest, files.into()))
@@ -32,7 +33,10 @@ pub fn packed(path: &Path) -> Result<Vec<u8>, Failure> {
         return read_at_most(path, PAGE_LIMITS.archive_bytes_max).map_err(unreadable);
     }
     let files = Files::read_folder(path, &PAGE_LIMITS).map_err(|refused| {
-        let problem = |refused: roost_apps::Refused| PageProblem { field: "files".to_owned(), message: refused.to_string() };
+        let problem = |refused: roost_apps::Refused| PageProblem {
+            field: "files".to_owned(),
+            message: refused.to_string(),
+        };
         invalid(&path.display().to_string(), &refused.into_iter().map(problem).collect::<Vec<_>>())
     })?;
     let manifest: Option<Value> =

@@ -20,9 +20,9 @@ pub(crate) fn is_page_tool(name: &str) -> bool {
 /// The tools of a turn, with those of the host behind the agents. An agent that has one of the names keeps it.
 pub(crate) fn with_page_tools(agents: &ToolList) -> ToolList {
     let is_taken = |name: &str| agents.iter().any(|tool| tool["function"]["name"] == name);
-    let own = definitions().into_iter().filter(|tool| {
-        !is_taken(tool["function"]["name"].as_str().unwrap_or_default())
-    });
+    let own = definitions()
+        .into_iter()
+        .filter(|tool| !is_taken(tool["function"]["name"].as_str().unwrap_or_default()));
     ToolList::from(agents.iter().cloned().chain(own).collect::<Vec<Value>>())
 }
 

@@ -106,8 +106,24 @@ mod tests {
         assert_eq!(VfsPath::parse("docs/a.md").unwrap().as_str(), "/docs/a.md");
         assert_eq!(VfsPath::parse("/100%.md").unwrap().as_str(), "/100%.md");
         for bad in [
-            "", "/", "/x/../y", "/x/./y", "//x", "/x//y", "/x/", "\\x", "/x\\y", " /x", "/x ", "/ x", "/x/ y",
-            "/x\0y", "/x\ny", "/%2e%2e/y", "/x%2Fy", "/x%00",
+            "",
+            "/",
+            "/x/../y",
+            "/x/./y",
+            "//x",
+            "/x//y",
+            "/x/",
+            "\\x",
+            "/x\\y",
+            " /x",
+            "/x ",
+            "/ x",
+            "/x/ y",
+            "/x\0y",
+            "/x\ny",
+            "/%2e%2e/y",
+            "/x%2Fy",
+            "/x%00",
         ] {
             assert!(VfsPath::parse(bad).is_err(), "{bad:?}");
         }
@@ -115,7 +131,9 @@ mod tests {
 
     #[test]
     fn a_folder_is_named_with_and_without_its_slash() {
-        for (text, expected) in [("/", "/"), ("", "/"), ("/docs", "/docs/"), ("/docs/", "/docs/"), ("docs", "/docs/")] {
+        for (text, expected) in
+            [("/", "/"), ("", "/"), ("/docs", "/docs/"), ("/docs/", "/docs/"), ("docs", "/docs/")]
+        {
             assert_eq!(VfsPath::folder(text).unwrap().as_str(), expected);
         }
         for bad in ["//", "/docs//", "/../x", "/x/..", "\\"] {
@@ -130,7 +148,11 @@ mod tests {
             names(&right, &VfsPath::parse(path).unwrap())
         };
         assert!(named("/.memory/*", "/.memory/a") && named("/docs/*", "/docs/a") && named("/*", "/docs/a"));
-        assert!(!named("/*", "/.memory/a") && !named("/docs/*", "/docs/.x/a") && !named("/.memory/*", "/.memory/.x"));
+        assert!(
+            !named("/*", "/.memory/a")
+                && !named("/docs/*", "/docs/.x/a")
+                && !named("/.memory/*", "/.memory/.x")
+        );
         assert!(!named("/.memory/*", "/xmemory/a"));
     }
 
@@ -140,13 +162,24 @@ mod tests {
             reaches_into(&Pattern::parse(pattern).unwrap(), &VfsPath::folder(folder).unwrap())
         };
         assert!(reaches("/*", "/") && reaches("/docs/*", "/") && reaches("/docs/*", "/docs/x"));
-        assert!(reaches("/docs/a.md", "/docs") && !reaches("/docs/*", "/other") && !reaches("/docs/a.md", "/docs/a.md"));
+        assert!(
+            reaches("/docs/a.md", "/docs")
+                && !reaches("/docs/*", "/other")
+                && !reaches("/docs/a.md", "/docs/a.md")
+        );
     }
 
     #[test]
     fn what_no_page_may_write_is_known() {
         let out = |path: &str| VfsPath::parse(path).unwrap().is_out_of_reach("me");
-        for path in ["/apps/me/manifest.json", "/x/MANIFEST.json", "/apps/_sdk/a.js", "/apps/you/a", "/apps", "/IDENTITY.md"] {
+        for path in [
+            "/apps/me/manifest.json",
+            "/x/MANIFEST.json",
+            "/apps/_sdk/a.js",
+            "/apps/you/a",
+            "/apps",
+            "/IDENTITY.md",
+        ] {
             assert!(out(path), "{path}");
         }
         for path in ["/apps/me/data/a", "/docs/a", "/applications/x"] {

@@ -56,7 +56,11 @@ impl Pattern {
     }
 
     pub(super) fn in_words(&self, things: &str) -> String {
-        if matches!(self.0.as_str(), "*" | "/*") { format!("all {things}") } else { format!("{things} `{}`", self.0) }
+        if matches!(self.0.as_str(), "*" | "/*") {
+            format!("all {things}")
+        } else {
+            format!("{things} `{}`", self.0)
+        }
     }
 }
 

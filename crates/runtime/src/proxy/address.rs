@@ -20,7 +20,8 @@ pub(super) fn plain(address: IpAddr) -> IpAddr {
 }
 
 /// True when the address belongs to the open internet.
-pub(super) fn is_public(address: IpAddr) -> bool {
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
     match plain(address) {
         IpAddr::V4(four) => is_public_four(four),
         IpAddr::V6(six) => is_public_six(six),

@@ -8,11 +8,36 @@ use roost_protocol::{Host as Computer, HostPort, Right};
 
 /// Everything a browser could let a page use, switched off.
 const DEVICES: [&str; 30] = [
-    "accelerometer", "ambient-light-sensor", "attribution-reporting", "autoplay", "bluetooth", "browsing-topics",
-    "camera", "compute-pressure", "display-capture", "encrypted-media", "fullscreen", "gamepad", "geolocation",
-    "gyroscope", "hid", "identity-credentials-get", "idle-detection", "local-fonts", "local-network-access",
-    "magnetometer", "microphone", "midi", "payment", "picture-in-picture", "publickey-credentials-get",
-    "screen-wake-lock", "serial", "usb", "window-management", "xr-spatial-tracking",
+    "accelerometer",
+    "ambient-light-sensor",
+    "attribution-reporting",
+    "autoplay",
+    "bluetooth",
+    "browsing-topics",
+    "camera",
+    "compute-pressure",
+    "display-capture",
+    "encrypted-media",
+    "fullscreen",
+    "gamepad",
+    "geolocation",
+    "gyroscope",
+    "hid",
+    "identity-credentials-get",
+    "idle-detection",
+    "local-fonts",
+    "local-network-access",
+    "magnetometer",
+    "microphone",
+    "midi",
+    "payment",
+    "picture-in-picture",
+    "publickey-credentials-get",
+    "screen-wake-lock",
+    "serial",
+    "usb",
+    "window-management",
+    "xr-spatial-tracking",
 ];
 
 const CLIPBOARD: [&str; 2] = ["clipboard-read", "clipboard-write"];
@@ -34,7 +59,9 @@ impl HostOrigins {
 
 /// What a host page must send, so that no frame in it can be led anywhere but to pages of this host.
 pub(crate) fn frame_policy(port: u16) -> String {
-    format!("frame-src http://*.localhost:{port} http://127.0.0.1:{port}/mounted/ http://localhost:{port}/mounted/")
+    format!(
+        "frame-src http://*.localhost:{port} http://127.0.0.1:{port}/mounted/ http://localhost:{port}/mounted/"
+    )
 }
 
 /// Where a file is served.
@@ -59,7 +86,8 @@ pub(super) fn headers_of(frame: &Frame<'_>) -> HeaderMap {
     }
     let is_opaque = frame.session.is_some_and(|session| session.mode() == PageMode::Opaque);
     let resources = if is_opaque { "cross-origin" } else { "same-origin" };
-    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static(resources));
+    headers
+        .insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static(resources));
     if is_opaque {
         // Modules and own data are asked for without an origin; whoever has the address is the page itself.
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -80,7 +108,10 @@ pub(super) fn headers_of(frame: &Frame<'_>) -> HeaderMap {
 fn content_policy(frame: &Frame<'_>, is_opaque: bool) -> String {
     let base = frame.base;
     let sdk = format!("{base}/apps/_sdk/");
-    let own = frame.session.map(|session| format!("{base}/apps/{}/", session.page().manifest().id));
+    let own = frame.session.map(|session| {
+        let id = &session.page().manifest().id;
+        format!("{base}/apps/{id}/ {base}/binder/ui/{id}/")
+    });
     let own = own.unwrap_or_default();
     let mut connect = own.clone();
     for right in frame.session.map(PageSession::header_rights).unwrap_or_default() {
@@ -144,11 +175,24 @@ mod tests {
     #[test]
     fn no_granted_name_leads_to_this_machine_or_the_house() {
         let source = |right: &str| connect_source(&right.parse().unwrap());
-        assert_eq!(source("network:api.example.com").as_deref(), Some("https://api.example.com wss://api.example.com"));
-        assert_eq!(source("network:*.example.com:8443").as_deref(), Some("https://*.example.com:8443 wss://*.example.com:8443"));
+        assert_eq!(
+            source("network:api.example.com").as_deref(),
+            Some("https://api.example.com wss://api.example.com")
+        );
+        assert_eq!(
+            source("network:*.example.com:8443").as_deref(),
+            Some("https://*.example.com:8443 wss://*.example.com:8443")
+        );
         for right in [
-            "network:localhost", "network:127.0.0.1", "network:192.168.0.1", "network:router", "network:a.localhost",
-            "network:printer.local", "network:[::1]", "network:8.8.8.8", "model",
+            "network:localhost",
+            "network:127.0.0.1",
+            "network:192.168.0.1",
+            "network:router",
+            "network:a.localhost",
+            "network:printer.local",
+            "network:[::1]",
+            "network:8.8.8.8",
+            "model",
         ] {
             assert_eq!(source(right), None, "{right}");
         }

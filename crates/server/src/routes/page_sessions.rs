@@ -102,7 +102,10 @@ pub(crate) async fn mount(
     let mut answers = HashMap::new();
     for (right, answer) in asked.answers {
         let right = right.parse::<Right>();
-        answers.insert(right.map_err(|error| ErrorAnswer::new(Reason::InvalidRight, error.to_string()))?, answer);
+        answers.insert(
+            right.map_err(|error| ErrorAnswer::new(Reason::InvalidRight, error.to_string()))?,
+            answer,
+        );
     }
     let mode = asked.mode.map(|mode| match mode {
         WantedMode::Origin => PageMode::Origin,
@@ -122,7 +125,8 @@ pub(crate) async fn list(
     Extension(access): Extension<Arc<Access>>,
 ) -> Result<Json<Value>, ErrorAnswer> {
     let sessions = host.pages().sessions();
-    let shown = sessions.iter().map(|session| shown(&host, &access, session)).collect::<Result<Vec<_>, _>>()?;
+    let shown =
+        sessions.iter().map(|session| shown(&host, &access, session)).collect::<Result<Vec<_>, _>>()?;
     Ok(Json(json!({ "sessions": shown })))
 }
 

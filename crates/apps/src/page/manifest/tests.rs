@@ -67,8 +67,22 @@ fn every_wrong_field_is_told_at_once() {
     assert_eq!(
         read(&manifest).unwrap_err(),
         [
-            "id", "name", "version", "entry", "description", "author", "icon", "created", "updated", "permissions",
-            "agent", "display.width", "display.height", "display.resizable", "display.position", "autoMount",
+            "id",
+            "name",
+            "version",
+            "entry",
+            "description",
+            "author",
+            "icon",
+            "created",
+            "updated",
+            "permissions",
+            "agent",
+            "display.width",
+            "display.height",
+            "display.resizable",
+            "display.position",
+            "autoMount",
         ]
     );
     assert_eq!(read(&json!({})).unwrap_err(), ["id", "name", "version", "entry"]);
@@ -79,7 +93,15 @@ fn every_wrong_field_is_told_at_once() {
 #[test]
 fn what_is_no_manifest_is_told_as_a_whole() {
     let large = format!("{{\"name\": \"{}\"}}", "x".repeat(70_000));
-    for text in ["", "[]", "null", "{", r#"{"id": "a", "id": "b"}"#, r#"{"permissions": {"network": false, "network": true}}"#, &large] {
+    for text in [
+        "",
+        "[]",
+        "null",
+        "{",
+        r#"{"id": "a", "id": "b"}"#,
+        r#"{"permissions": {"network": false, "network": true}}"#,
+        &large,
+    ] {
         assert_eq!(read_text(text).unwrap_err(), ["manifest.json"], "{text:.40}");
     }
 }
@@ -96,8 +118,21 @@ fn an_entry_stays_inside_the_folder() {
         assert_eq!(read(&with("entry", json!(good))).unwrap().entry, good);
     }
     for bad in [
-        "/index.html", "../x.html", "a/../b.html", "http://x/y.html", "//x/y.html", "a//b.html", "./a.html",
-        "a%2e.html", "a.html?x", "a.html#x", "a\\b.html", "index.js", "javascript:a.html", "", " a.html",
+        "/index.html",
+        "../x.html",
+        "a/../b.html",
+        "http://x/y.html",
+        "//x/y.html",
+        "a//b.html",
+        "./a.html",
+        "a%2e.html",
+        "a.html?x",
+        "a.html#x",
+        "a\\b.html",
+        "index.js",
+        "javascript:a.html",
+        "",
+        " a.html",
     ] {
         assert_eq!(read(&with("entry", json!(bad))).unwrap_err(), ["entry"], "{bad}");
     }
@@ -108,7 +143,8 @@ fn versions_are_semantic() {
     for good in ["0.0.1", "1.2.3-rc.1", "1.2.3+build.5", "10.20.30-a-b.1+x"] {
         assert!(read(&with("version", json!(good))).is_ok(), "{good}");
     }
-    for bad in ["1", "1.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "v1.0.0", "1.0.0.0", "1.0.x", " 1.0.0"] {
+    for bad in ["1", "1.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "v1.0.0", "1.0.0.0", "1.0.x", " 1.0.0"]
+    {
         assert_eq!(read(&with("version", json!(bad))).unwrap_err(), ["version"], "{bad}");
     }
 }

@@ -41,7 +41,8 @@ impl Inner {
             Err(error) => return Err(BridgeError::failed(error.to_string())),
         };
         let text = String::from_utf8(content);
-        text.map(Value::String).map_err(|_| BridgeError::failed(format!("File is not text: {}", path.as_str())))
+        text.map(Value::String)
+            .map_err(|_| BridgeError::failed(format!("File is not text: {}", path.as_str())))
     }
 
     pub(super) async fn vfs_write(&self, session: &PageSession, arguments: &[Value]) -> Answer {
@@ -80,9 +81,7 @@ impl Inner {
         })?;
         let readable = self.readable(session);
         let detail = format!("vfs.list {}", folder.as_str());
-        let into = |right: &&Right| {
-            matches!(right, Right::Workspace { pattern, .. } if vfs_path::reaches_into(pattern, &folder))
-        };
+        let into = |right: &&Right| matches!(right, Right::Workspace { pattern, .. } if vfs_path::reaches_into(pattern, &folder));
         // What is recorded is the right that opens something there, or the one that would be needed.
         let whole = Pattern::parse(&format!("{}*", folder.as_str())).map_err(|_| InvalidPath)?;
         let whole = Right::Workspace { access: Access::Read, pattern: whole };

@@ -86,7 +86,8 @@ impl Inner {
         for _ in 0..TRIES {
             let (mut items, condition) = self.read_items(session).await?;
             change(&mut items);
-            let used: usize = items.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
+            let used: usize =
+                items.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
             if used as u64 > quota {
                 return Err(BridgeError::new("too_large", "QuotaExceededError"));
             }

@@ -36,9 +36,8 @@ impl Inner {
             return Err(BridgeError::denied());
         }
         let Standing { caller, asks } = &session.standing;
-        let holds = |ask: &&Ask| {
-            matches!(self.gate.consider(caller, asks, &ask.right), Decision::Allowed { .. })
-        };
+        let holds =
+            |ask: &&Ask| matches!(self.gate.consider(caller, asks, &ask.right), Decision::Allowed { .. });
         let granted: Vec<Ask> = asks.asks.iter().filter(holds).cloned().collect();
         let manifest = session.page.manifest();
         Ok(json!({
@@ -65,6 +64,10 @@ impl Inner {
 
     fn may_use(&self, session: &PageSession, right: &Right, method: &str) -> Answer {
         let using = Use { right, detail: Some(method), reach: Reach::Grantable };
-        if session.decide(&self.gate, using, false) { Ok(Value::Bool(true)) } else { Err(BridgeError::denied()) }
+        if session.decide(&self.gate, using, false) {
+            Ok(Value::Bool(true))
+        } else {
+            Err(BridgeError::denied())
+        }
     }
 }
