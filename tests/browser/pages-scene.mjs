@@ -42,7 +42,7 @@ const HOST_PAGE = `<!doctype html><title>host page</title><h1>Host</h1><div id="
       },
     });
     window.mounted[id] = frame;
-    return { session: frame.session, url: frame.element.src, run: frame.run };
+    return { session: frame.session, url: frame.element.src, tier: frame.tier };
   };
   window.unmountApp = (id) => window.mounted[id].unmount();
   window.probe = () => probeMode({ base: roost });

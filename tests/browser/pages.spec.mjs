@@ -209,6 +209,46 @@ for (const mode of MODES) {
   });
 }
 
+for (const mode of MODES) {
+  test(`a network-proof page sends no packet at all (${mode})`, async () => {
+    const id = `proof-${mode}`;
+    // The page itself tries: scripts by name are all that runs, so the tries are in one of them.
+    const app = `window.tried = {};
+      const attempt = (name, what) => { try { window.tried[name] = String(what()); } catch (error) { window.tried[name] = error.name; } };
+      const call = (Peer) => { const peer = new Peer({ iceServers: [{ urls: 'stun:127.0.0.1:${at.heard.udp}' }] }); peer.createDataChannel('x'); peer.createOffer().then((offer) => peer.setLocalDescription(offer)); return 'sent'; };
+      const frame = document.createElement('iframe'); document.body.append(frame);
+      attempt('direct', () => call(RTCPeerConnection));
+      attempt('prefixed', () => call(webkitRTCPeerConnection));
+      attempt('inside', () => call(frame.contentWindow.RTCPeerConnection));
+      attempt('again', () => { delete window.RTCPeerConnection; Object.defineProperty(window, 'RTCPeerConnection', { value: 1 }); });
+      attempt('opened', () => call(window.open('about:blank').RTCPeerConnection));
+      attempt('evaluated', () => Reflect.get(window, 'ev' + 'al')("call(RTCPeerConnection)"));
+      attempt('markup', () => { document.body['inner' + 'HTML'] = '<img src=x onerror="window.ran = 1">'; });
+      attempt('handler', () => { const image = document.createElement('img'); image.setAttribute('onerror', 'window.ran = 1'); image.src = 'none.png'; document.body.append(image); });
+      attempt('element', () => { const script = document.createElement('scr' + 'ipt'); script.text = 'window.ran = 1'; document.body.append(script); });
+      attempt('remote', () => { const script = document.createElement('scr' + 'ipt'); script.src = '${at.heard.url}/x.js'; document.body.append(script); });
+      attempt('transport', () => new WebTransport('https://127.0.0.1:${at.heard.udp}/'));
+      for (const rel of ['dns-prefetch', 'preconnect', 'prefetch']) { const link = document.createElement('link'); link.rel = rel; link.href = '${at.heard.url}/' + rel; document.head.append(link); }
+      fetch('${at.heard.url}/fetch').catch(() => {});
+      setTimeout(() => { window.done = true; }, 1500);`;
+    await at.make({ id, permissions: { vfs: { read: ['/docs/*'] } } }, {
+      'index.html': `<!doctype html><html><head><title>x</title>${SDK}</head><body><script src="app.js"></script></body></html>`,
+      'app.js': app,
+    });
+    const [requests, packets] = [at.heard.requests.length, at.heard.packets.length];
+    const page = await at.open();
+    const { tier } = await page.evaluate(([id, mode]) => window.mountApp(id, mode), [id, mode]);
+    assert.equal(tier, 'network-proof');
+    const frame = await page.appFrame(id);
+    await frame.waitForFunction(() => window.done);
+    const { tried, ran } = await frame.evaluate(() => ({ tried: window.tried, ran: window.ran }));
+    assert.ok(!Object.values(tried).includes('sent') && ran === undefined, JSON.stringify(tried));
+    assert.deepEqual([at.heard.requests.slice(requests), at.heard.packets.slice(packets)], [[], []]);
+    // What it was granted works all the same.
+    assert.deepEqual(await call(frame, 'vfs.read', '/docs/a.md'), { result: 'alpha' });
+  });
+}
+
 test('a page without permissions mounts, and every call is refused', async () => {
   await at.make({ id: 'poor' }, { 'index.html': blank });
   const page = await at.open();

@@ -47,6 +47,7 @@ export declare class PageFrame {
   readonly session: string;
   readonly page: MountedPage;
   readonly mode: PageMode;
+  readonly tier: 'network-proof' | 'standard';
   readonly rights: RightState[];
   readonly state: FrameState;
   readonly element: HTMLIFrameElement;

@@ -70,6 +70,7 @@ export class PageFrame {
     this.session = mounted.session;
     this.page = mounted.page;
     this.mode = mounted.mode;
+    this.tier = mounted.tier;
     this.rights = mounted.rights;
     this.state = 'loading';
     this.on = on;

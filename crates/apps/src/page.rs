@@ -10,6 +10,7 @@ mod manifest; // what a page says of itself
 mod content; // the files of a page
 mod bundle; // the page of a rapplication
 mod media_type; // what browsers are told a file is
+mod scripts; // whether all scripts of a page can be named by their hash
 
 pub use self::{
     bundle::BundlePage,
@@ -17,4 +18,5 @@ pub use self::{
     id::PageId,
     manifest::{PageDisplay, PageManifest, PagePosition, PageProblem},
     media_type::media_type,
+    scripts::StrictPage,
 };

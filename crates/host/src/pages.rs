@@ -10,6 +10,7 @@ mod changes; // making, changing, removing, carrying
 mod starter; // what a new page begins with
 mod vfs_path; // paths as pages write them
 mod outbox; // what waits to be told to a page
+pub mod sdk; // scripts that the host gives to pages
 mod session; // one mounted page
 mod sessions; // mounting and unmounting
 mod events; // what happens, as pages hear it
@@ -30,7 +31,8 @@ pub use self::{
     starter::{packed, starter_page},
 };
 pub use roost_apps::{
-    BundlePage, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PageProblem, media_type,
+    BundlePage, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PageProblem, StrictPage,
+    media_type,
 };
 
 pub(crate) use self::tools::{is_page_tool, with_page_tools};

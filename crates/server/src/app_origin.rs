@@ -136,9 +136,12 @@ fn serve(path: &str, request: &Request, session: &PageSession, frame: &Frame<'_>
     let path = if path.is_empty() { session.page().manifest().entry.clone() } else { path };
     let Some(content) = session.page().files().get(&path) else { return not_found() };
     let media_type = roost_host::pages::media_type(&path);
-    let content = match manifest.agent.is_some() && media_type.starts_with("text/html") {
-        true => sdk::with_shim(content, frame.base),
-        false => content.to_vec(),
+    let content = match session.strict() {
+        Some(strict) if path == manifest.entry => strict.html.clone().into_bytes(),
+        _ if manifest.agent.is_some() && media_type.starts_with("text/html") => {
+            sdk::with_shim(content, frame.base)
+        }
+        _ => content.to_vec(),
     };
     answer(request, content, media_type, frame)
 }

@@ -1,7 +1,7 @@
 //! One mounted page: what was hashed when it was mounted, who it is to the gate, and how much it may ask for.
 
 use super::{
-    PageContent,
+    PageContent, StrictPage,
     outbox::{Outbox, PageEvent},
 };
 use crate::{
@@ -59,6 +59,8 @@ pub struct PageSession {
     pub(super) standing: Standing,
     /// Rights that its headers were made from.
     pub(super) in_headers: Vec<Right>,
+    /// Its entry with nothing but scripts that have a name, where they allow that.
+    pub(super) strict: Option<StrictPage>,
     pub(super) run: Option<ActiveRun>,
     pub(super) in_flight: Semaphore,
     /// The last change of the workspace it was told about.
@@ -110,6 +112,7 @@ pub(super) struct NewSession {
     pub(super) page: Arc<PageContent>,
     pub(super) standing: Standing,
     pub(super) in_headers: Vec<Right>,
+    pub(super) strict: Option<StrictPage>,
     pub(super) run: Option<ActiveRun>,
     pub(super) seen: i64,
 }
@@ -123,6 +126,7 @@ impl PageSession {
             page: new.page,
             standing: new.standing,
             in_headers: new.in_headers,
+            strict: new.strict,
             run: new.run,
             in_flight: Semaphore::new(IN_FLIGHT_MAX),
             seen: AtomicI64::new(new.seen),
@@ -161,6 +165,12 @@ impl PageSession {
     #[must_use]
     pub fn page(&self) -> &PageContent {
         &self.page
+    }
+
+    /// Its entry in the network-proof form, where it runs in that tier.
+    #[must_use]
+    pub fn strict(&self) -> Option<&StrictPage> {
+        self.strict.as_ref()
     }
 
     /// The run that its writes belong to.

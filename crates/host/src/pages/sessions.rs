@@ -1,10 +1,10 @@
 //! Mounting and unmounting: consent first, then a session with a place of its own, until it ends.
 
 use super::{
-    PageContent, PageId, Pages,
+    PageContent, PageId, Pages, StrictPage,
     listing::sort_by_reach,
     outbox::PageEvent,
-    place,
+    place, sdk,
     session::{EndOfPage, NewSession, PageMode, PageSession, lock},
     standing_of,
 };
@@ -153,8 +153,11 @@ impl Pages<'_> {
         };
         let run = inner.begin_run(beginning, json!({ "page": app, "digest": page.digest() })).await;
         let in_headers = inner.header_rights(&standing);
+        // A page that may reach nobody can be held to it, where its scripts allow that.
+        let is_quiet = in_headers.is_empty() && page.manifest().agent.is_none();
+        let strict = is_quiet.then(|| StrictPage::of(&page, sdk::script)).flatten();
         let id = random_hex()?;
-        let new = NewSession { id, place, mode, page, standing, in_headers, run, seen };
+        let new = NewSession { id, place, mode, page, standing, in_headers, strict, run, seen };
         let session = Arc::new(PageSession::new(new));
         let mut open = lock(&inner.pages.sessions.0);
         if open.len() >= SESSIONS_MAX {

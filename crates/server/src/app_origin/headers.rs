@@ -84,7 +84,8 @@ pub(super) fn headers_of(frame: &Frame<'_>) -> HeaderMap {
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let is_opaque = frame.session.is_some_and(|session| session.mode() == PageMode::Opaque);
+    let is_opaque =
+        frame.session.is_some_and(|session| session.mode() == PageMode::Opaque || session.strict().is_some());
     let resources = if is_opaque { "cross-origin" } else { "same-origin" };
     headers
         .insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static(resources));
@@ -122,12 +123,20 @@ fn content_policy(frame: &Frame<'_>, is_opaque: bool) -> String {
     }
     let connect = if connect.is_empty() { "'none'".to_owned() } else { connect };
     let hosts = &frame.hosts.0;
+    let strict = frame.session.and_then(PageSession::strict);
+    let scripts = match strict {
+        Some(strict) => strict.hashes.join(" "),
+        None => format!("'unsafe-inline' {own} {sdk}"),
+    };
     let mut policy = format!(
-        "default-src 'none'; script-src 'unsafe-inline' {own} {sdk}; style-src 'unsafe-inline' {own}; \
+        "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline' {own}; \
          img-src {own} data: blob:; font-src {own} data: blob:; media-src {own} data: blob:; \
          connect-src {connect}; worker-src 'none'; frame-src 'none'; object-src 'none'; base-uri 'none'; \
          form-action 'none'; frame-ancestors {hosts}"
     );
+    if strict.is_some() {
+        policy.push_str("; require-trusted-types-for 'script'; trusted-types 'none'");
+    }
     if is_opaque {
         policy.push_str("; sandbox allow-scripts allow-forms");
     }

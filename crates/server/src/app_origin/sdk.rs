@@ -3,7 +3,7 @@
 /// Where a host page looks whether host names of pages resolve.
 pub(super) const PROBE_PATH: &str = "/apps/_sdk/probe.html";
 
-pub(super) const PROBE: &str = include_str!("../../../../web/bridge/sdk/probe.html");
+pub(super) use roost_host::pages::sdk::{PROBE, script};
 
 /// The page with the script before all of its own that pages with an agent behind them rely on.
 pub(super) fn with_shim(html: &[u8], base: &str) -> Vec<u8> {
@@ -15,15 +15,6 @@ pub(super) fn with_shim(html: &[u8], base: &str) -> Vec<u8> {
     let at = opening.and_then(|start| find(b">", start)).map_or(0, |end| end + 1);
     let script = format!("<script src=\"{base}/apps/_sdk/rapp-shim.js\"></script>");
     [&html[..at], script.as_bytes(), &html[at..]].concat()
-}
-
-/// A script by its name.
-pub(super) fn script(name: &str) -> Option<&'static str> {
-    match name {
-        "reploid-app-sdk.js" => Some(include_str!("../../../../web/bridge/sdk/reploid-app-sdk.js")),
-        "rapp-shim.js" => Some(include_str!("../../../../web/bridge/sdk/rapp-shim.js")),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -75,6 +75,8 @@ pub(crate) struct Mounted {
     session: String,
     page: Value,
     mode: PageMode,
+    /// `network-proof` where nothing but scripts named by their hash runs, else `standard`.
+    tier: &'static str,
     frame: FrameAttributes,
     rights: Vec<RightState>,
     run: Option<String>,
@@ -241,7 +243,11 @@ fn shown(host: &Host, access: &Access, session: &PageSession) -> Result<Mounted,
     let (origin, base, sandbox) = match session.mode() {
         PageMode::Origin => {
             let origin = format!("http://{}.localhost:{port}", session.place());
-            (origin.clone(), origin, "allow-scripts allow-forms allow-same-origin")
+            match session.strict() {
+                None => (origin.clone(), origin, "allow-scripts allow-forms allow-same-origin"),
+                // With an origin an empty frame inside would have what was taken away from the page.
+                Some(_) => ("null".to_owned(), origin, "allow-scripts allow-forms"),
+            }
         }
         // Relative to the host page's own address, whatever name that has.
         PageMode::Opaque => {
@@ -259,6 +265,7 @@ fn shown(host: &Host, access: &Access, session: &PageSession) -> Result<Mounted,
         session: session.id().to_owned(),
         page: json!(manifest),
         mode: session.mode(),
+        tier: if session.strict().is_some() { "network-proof" } else { "standard" },
         frame,
         rights: host.pages().rights_of_session(session)?,
         run: session.run_id().map(str::to_owned),
