@@ -249,6 +249,24 @@ for (const mode of MODES) {
   });
 }
 
+test('the listener does hear what no header closes in an ordinary page', async () => {
+  // Otherwise its silence about network-proof pages would say nothing.
+  const id = 'ordinary';
+  await at.make({ id }, { 'index.html': `${blank}<script>document.body.innerHTML = ''; window.plain = true;</script>` });
+  const page = await at.open();
+  const { tier } = await page.evaluate(() => window.mountApp('ordinary', 'origin'));
+  assert.equal(tier, 'standard');
+  const frame = await page.appFrame(id);
+  await frame.waitForFunction(() => window.plain);
+  const before = at.heard.packets.length;
+  await frame.evaluate(async (port) => {
+    const peer = new RTCPeerConnection({ iceServers: [{ urls: `stun:127.0.0.1:${port}` }] });
+    peer.createDataChannel('x');
+    await peer.setLocalDescription(await peer.createOffer());
+  }, at.heard.udp);
+  await at.until(() => at.heard.packets.length > before);
+});
+
 test('a page without permissions mounts, and every call is refused', async () => {
   await at.make({ id: 'poor' }, { 'index.html': blank });
   const page = await at.open();
