@@ -45,7 +45,7 @@ pub use self::{
     lock_file::LockFile,
     page::{
         BundlePage, DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest,
-        PagePosition, PageProblem, StrictPage, from_zip as page_from_zip, media_type,
+        PagePosition, PageProblem, StrictPage, from_zip as page_from_zip,
     },
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
     stamp::{Seen, Stamp},

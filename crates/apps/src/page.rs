@@ -9,7 +9,6 @@ mod id; // what a page may be called
 mod manifest; // what a page says of itself
 mod content; // the files of a page
 mod bundle; // the page of a rapplication
-mod media_type; // what browsers are told a file is
 mod scripts; // whether all scripts of a page can be named by their hash
 
 pub use self::{
@@ -17,6 +16,5 @@ pub use self::{
     content::{DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, from_zip},
     id::PageId,
     manifest::{PageDisplay, PageManifest, PagePosition, PageProblem},
-    media_type::media_type,
     scripts::StrictPage,
 };

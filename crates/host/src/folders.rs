@@ -13,8 +13,8 @@ mod meeting; // both sides made the same
 mod requests; // files that agents ask people for
 mod plain_files; // files that people put there
 
-pub(crate) use plain_files::FolderFiles;
 pub(crate) use name::owner_of;
+pub(crate) use plain_files::FolderFiles;
 pub use requests::FileRequest;
 pub(crate) use requests::FileRequests;
 

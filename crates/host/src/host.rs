@@ -4,6 +4,7 @@ mod opening; // from settings to a running host
 
 use crate::{
     book::Book,
+    browser_sessions::BrowserSessions,
     call_log::{CallIds, CallLog, CallRecord},
     catalogs::HostCatalogs,
     context::context_text,
@@ -16,7 +17,6 @@ use crate::{
     memory::Memories,
     modes::Modes,
     owner::OwnerToken,
-    page_sessions::PageSessions,
     pages::{self, PageMemory},
     perform::{Request, Surroundings, perform},
     program::{Runnable, Source, Workshop},
@@ -73,7 +73,7 @@ pub(crate) struct Inner {
     pub(crate) looked_for_models: Mutex<Option<Instant>>,
     voice: Voice,
     owner: OnceLock<OwnerToken>,
-    pub(crate) pages: PageSessions,
+    pub(crate) browsers: BrowserSessions,
     pub(crate) resolved: Arc<Resolved>,
     pub(crate) runs: RunState,
     pub(crate) store: Arc<Store>,

@@ -34,7 +34,7 @@ mod book; // what happened lately
 mod modes; // two switches of every answer
 mod voice; // the voice configuration
 mod owner; // who owns the host
-mod page_sessions; // browsers of the owner
+mod browser_sessions; // browsers of the owner
 mod store; // what must survive
 mod folders; // agents' folders, with history
 mod tokens; // who may use a workspace
@@ -54,6 +54,7 @@ pub use self::{
     agent_files::{ArrivedFile, ArrivingFile, ListedFile},
     arguments::arguments_from_words,
     book::{Book, BookEvent, BookKeeping, keep_book},
+    browser_sessions::{BrowserSession, Invitation},
     call_log::CallRecord,
     contract::{ContractResult, bundle_tests, contract_tests, validate_file},
     conversations::{ConversationListing, Conversations, SessionId},
@@ -67,7 +68,6 @@ pub use self::{
     knowledge::{NoProgress, Progress},
     modes::{Mode, Modes},
     owner::OwnerToken,
-    page_sessions::{Invitation, PageSession},
     perform::Request,
     rights::{AppRights, RightState, State as RightStateKind},
     self_test::{Probe, SelfTest},

@@ -32,7 +32,6 @@ pub use self::{
 };
 pub use roost_apps::{
     BundlePage, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest, PageProblem, StrictPage,
-    media_type,
 };
 
 pub(crate) use self::tools::{is_page_tool, with_page_tools};

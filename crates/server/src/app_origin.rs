@@ -6,7 +6,7 @@
 mod headers; // what every file of a page is sent with
 mod sdk; // scripts that the host gives to pages
 
-pub(crate) use self::headers::{HostOrigins, frame_policy};
+pub(crate) use self::headers::HostOrigins;
 
 use self::headers::{Frame, headers_of};
 use crate::guard::{Access, host_name};
@@ -135,7 +135,7 @@ fn serve(path: &str, request: &Request, session: &PageSession, frame: &Frame<'_>
     };
     let path = if path.is_empty() { session.page().manifest().entry.clone() } else { path };
     let Some(content) = session.page().files().get(&path) else { return not_found() };
-    let media_type = roost_host::pages::media_type(&path);
+    let media_type = roost_protocol::media_type(&path);
     let content = match session.strict() {
         Some(strict) if path == manifest.entry => strict.html.clone().into_bytes(),
         _ if manifest.agent.is_some() && media_type.starts_with("text/html") => {

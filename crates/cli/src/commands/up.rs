@@ -44,7 +44,7 @@ pub(crate) async fn up(
     }
     // Only to a person: what is written to a log is read by others, and later.
     if output.shows_progress() {
-        let ticket = host.invite_page()?.ticket;
+        let ticket = host.invite_browser()?.ticket;
         output.note(&format!("the page, once and within ten minutes: {}", page_address(&address, &ticket)));
         output.note("another such address: roost open");
     }

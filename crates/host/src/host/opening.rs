@@ -3,6 +3,7 @@
 use super::{Host, Inner};
 use crate::{
     book::Book,
+    browser_sessions::BrowserSessions,
     call_log::{CallIds, CallLog},
     calls::Calls,
     catalogs::HostCatalogs,
@@ -15,7 +16,6 @@ use crate::{
     local_models::{LocalModels, LocalServer},
     memory::Memories,
     modes::Modes,
-    page_sessions::PageSessions,
     pages::PageMemory,
     program::Workshop,
     runs::{Resolved, RunState},
@@ -72,7 +72,7 @@ impl Host {
         let voice = Voice::new(&settings.home, &settings.variables);
         let conversations = Conversations::new(settings.home.conversations());
         let store = Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone()));
-        let pages = PageSessions::new(&settings.home);
+        let browsers = BrowserSessions::new(&settings.home);
         let inner = Inner {
             folders: Folders::new(&settings.home),
             catalogs: HostCatalogs::open(&settings),
@@ -99,7 +99,7 @@ impl Host {
             looked_for_models: Mutex::default(),
             voice,
             owner: OnceLock::new(),
-            pages,
+            browsers,
             store,
             tokens: Tokens::new(),
             resolved,

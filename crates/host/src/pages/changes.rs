@@ -10,8 +10,8 @@ use super::{
 };
 use crate::store::local_owner;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use roost_apps::{DATA_FOLDER, MANIFEST_FILE, PageProblem, media_type, page_from_zip};
-use roost_protocol::{Failure, Reason};
+use roost_apps::{DATA_FOLDER, MANIFEST_FILE, PageProblem, page_from_zip};
+use roost_protocol::{Failure, Reason, media_type};
 use roost_workspace::{Condition, Content, FilePath, Workspaces, Write, Writer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -57,13 +57,6 @@ impl HostOrigins {
     }
 }
 
-/// What a host page must send, so that no frame in it can be led anywhere but to pages of this host.
-pub(crate) fn frame_policy(port: u16) -> String {
-    format!(
-        "frame-src http://*.localhost:{port} http://127.0.0.1:{port}/mounted/ http://localhost:{port}/mounted/"
-    )
-}
-
 /// Where a file is served.
 pub(super) struct Frame<'a> {
     /// The address before `/apps/`.

@@ -27,7 +27,7 @@ pub(crate) async fn show(owner: Option<Owner>) -> Json<Value> {
 /// A ticket that lets one browser in: `{ticket, expires_in}`. For the owner only.
 #[utoipa::path(post, path = "/owner/tickets", tag = "host", responses((status = 200, body = Object)))]
 pub(crate) async fn invite(_: Owner, State(host): State<Host>) -> Result<Unstored, ErrorAnswer> {
-    let invitation = host.invite_page()?;
+    let invitation = host.invite_browser()?;
     Ok(unstored(json!({ "ticket": invitation.ticket, "expires_in": invitation.expires_in.as_secs() })))
 }
 
@@ -47,8 +47,8 @@ pub(crate) async fn admit(
     JsonOrNothing(entrance): JsonOrNothing<Entrance>,
 ) -> Result<Unstored, ErrorAnswer> {
     let opened = match (entrance.ticket, owner) {
-        (Some(ticket), _) => host.admit_page(&ticket)?,
-        (None, Some(_)) => host.open_page_session()?,
+        (Some(ticket), _) => host.admit_browser(&ticket)?,
+        (None, Some(_)) => host.open_browser_session()?,
         (None, None) => return Err(Failure::plain(Reason::OwnerOnly).into()),
     };
     Ok(unstored(json!({ "session": opened.session, "expires": opened.expires })))
@@ -61,7 +61,7 @@ pub(crate) async fn leave(
     State(host): State<Host>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, ErrorAnswer> {
-    host.close_page_session(shown_token(&headers).unwrap_or_default())?;
+    host.close_browser_session(shown_token(&headers).unwrap_or_default())?;
     Ok(Json(json!({ "owner": false })))
 }
 

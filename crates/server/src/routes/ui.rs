@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use roost_host::Host;
-use roost_protocol::{Digest, Reason};
+use roost_protocol::{Digest, Reason, media_type};
 use std::sync::LazyLock;
 
 /// A file of the page.
@@ -84,7 +84,7 @@ fn file(name: &str) -> Option<&'static EmbeddedFile> {
 }
 
 fn sent(file: &'static EmbeddedFile, asked: &HeaderMap) -> Response {
-    let content_type = (header::CONTENT_TYPE, HeaderValue::from_static(content_type(file.name)));
+    let content_type = (header::CONTENT_TYPE, HeaderValue::from_static(media_type(file.name)));
     let vary = (header::VARY, HeaderValue::from_static("accept-encoding"));
     match file.compressed.filter(|_| takes_gzip(asked)) {
         Some(compressed) => {
@@ -103,18 +103,6 @@ fn takes_gzip(asked: &HeaderMap) -> bool {
         parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"))
             && !parts.any(|weight| matches!(weight, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
     })
-}
-
-fn content_type(name: &str) -> &'static str {
-    match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
-        "html" => "text/html; charset=utf-8",
-        "js" => "text/javascript; charset=utf-8",
-        "css" => "text/css; charset=utf-8",
-        "svg" => "image/svg+xml",
-        "webmanifest" => "application/manifest+json",
-        "txt" => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
-    }
 }
 
 #[cfg(test)]

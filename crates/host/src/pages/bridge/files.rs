@@ -11,7 +11,7 @@ use crate::{
     standing::Standing,
     store::local_owner,
 };
-use roost_apps::media_type;
+use roost_protocol::media_type;
 use roost_protocol::{Access, Failure, Pattern, Right};
 use roost_workspace::{
     Author, Condition, Content, Done, Prefix, Role, WorkspaceError, Workspaces, Write, Writer,

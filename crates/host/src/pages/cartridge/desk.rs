@@ -7,7 +7,7 @@ use crate::{
     pages::{Pages, session::PageSession},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use roost_apps::media_type;
+use roost_protocol::media_type;
 use roost_workspace::{Condition, Content, FilePath, Prefix, WorkspaceError, Write};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -47,7 +47,7 @@ pub struct Invitation {
 
 /// What a browser keeps.
 #[derive(Debug)]
-pub struct PageSession {
+pub struct BrowserSession {
     /// To be shown as `Authorization: Bearer`.
     pub session: String,
     /// Until then.
@@ -67,7 +67,7 @@ struct Ticket {
 }
 
 /// The browsers of one home's owner.
-pub(crate) struct PageSessions {
+pub(crate) struct BrowserSessions {
     path: PathBuf,
     state: Mutex<State>,
 }
@@ -79,7 +79,7 @@ struct State {
     sessions: Option<Vec<Kept>>,
 }
 
-impl PageSessions {
+impl BrowserSessions {
     /// Of this home; reads nothing yet.
     pub(crate) fn new(home: &Home) -> Self {
         Self { path: home.run().join("page-sessions.json"), state: Mutex::default() }
@@ -108,7 +108,7 @@ impl PageSessions {
         }
     }
 
-    fn open(&self) -> Result<PageSession, Failure> {
+    fn open(&self) -> Result<BrowserSession, Failure> {
         let session = format!("{MARK}{}", random_text()?);
         let now = Timestamp::now();
         let expires = now
@@ -122,7 +122,7 @@ impl PageSessions {
         }
         sessions.push(Kept { sha256: hashed(&session), expires });
         self.keep(&mut state, sessions)?;
-        Ok(PageSession { session, expires })
+        Ok(BrowserSession { session, expires })
     }
 
     fn close(&self, session: &str) -> Result<(), Failure> {
@@ -175,28 +175,28 @@ impl Host {
     /// True for the owner's token and for a session of the owner's browser.
     #[must_use]
     pub fn is_owner(&self, shown: &str) -> bool {
-        self.owner().is_ok_and(|owner| owner.is(shown)) || self.inner.pages.holds(shown)
+        self.owner().is_ok_and(|owner| owner.is(shown)) || self.inner.browsers.holds(shown)
     }
 
     /// A ticket that lets one browser in. Only for the owner to give.
-    pub fn invite_page(&self) -> Result<Invitation, Failure> {
-        self.inner.pages.invite()
+    pub fn invite_browser(&self) -> Result<Invitation, Failure> {
+        self.inner.browsers.invite()
     }
 
     /// A session for whoever brings a ticket that still works.
-    pub fn admit_page(&self, ticket: &str) -> Result<PageSession, Failure> {
-        self.inner.pages.take(ticket)?;
-        self.inner.pages.open()
+    pub fn admit_browser(&self, ticket: &str) -> Result<BrowserSession, Failure> {
+        self.inner.browsers.take(ticket)?;
+        self.inner.browsers.open()
     }
 
     /// A session for somebody who has proved to be the owner.
-    pub fn open_page_session(&self) -> Result<PageSession, Failure> {
-        self.inner.pages.open()
+    pub fn open_browser_session(&self) -> Result<BrowserSession, Failure> {
+        self.inner.browsers.open()
     }
 
     /// Ends a session; one that is not there has ended already.
-    pub fn close_page_session(&self, session: &str) -> Result<(), Failure> {
-        self.inner.pages.close(session)
+    pub fn close_browser_session(&self, session: &str) -> Result<(), Failure> {
+        self.inner.browsers.close(session)
     }
 }
 
@@ -212,7 +212,7 @@ fn hashed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PageSessions, SESSIONS_MAX, TICKETS_MAX};
+    use super::{BrowserSessions, SESSIONS_MAX, TICKETS_MAX};
     use crate::settings::Home;
     use roost_protocol::Reason;
     use std::{fs, os::unix::fs::PermissionsExt as _};
@@ -220,27 +220,27 @@ mod tests {
     #[test]
     fn a_ticket_works_once_and_a_wrong_one_never() {
         let folder = tempfile::tempdir().unwrap();
-        let pages = PageSessions::new(&Home::new(folder.path().to_owned(), None));
-        let ticket = pages.invite().unwrap().ticket;
+        let browsers = BrowserSessions::new(&Home::new(folder.path().to_owned(), None));
+        let ticket = browsers.invite().unwrap().ticket;
         for wrong in ["", "x", &ticket[1..], &format!("{ticket} ")] {
-            assert_eq!(pages.take(wrong).unwrap_err().reason, Reason::TicketInvalid, "{wrong}");
+            assert_eq!(browsers.take(wrong).unwrap_err().reason, Reason::TicketInvalid, "{wrong}");
         }
-        pages.take(&ticket).unwrap();
-        assert_eq!(pages.take(&ticket).unwrap_err().reason, Reason::TicketInvalid);
-        let first = pages.invite().unwrap().ticket;
-        (0..TICKETS_MAX).for_each(|_| drop(pages.invite().unwrap()));
-        assert!(pages.take(&first).is_err(), "too many tickets wait");
+        browsers.take(&ticket).unwrap();
+        assert_eq!(browsers.take(&ticket).unwrap_err().reason, Reason::TicketInvalid);
+        let first = browsers.invite().unwrap().ticket;
+        (0..TICKETS_MAX).for_each(|_| drop(browsers.invite().unwrap()));
+        assert!(browsers.take(&first).is_err(), "too many tickets wait");
     }
 
     #[test]
     fn a_session_outlives_the_host_and_ends_when_it_is_closed() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::new(folder.path().to_owned(), None);
-        let pages = PageSessions::new(&home);
-        let kept = pages.open().unwrap().session;
-        let closed = pages.open().unwrap().session;
-        pages.close(&closed).unwrap();
-        let after_a_restart = PageSessions::new(&home);
+        let browsers = BrowserSessions::new(&home);
+        let kept = browsers.open().unwrap().session;
+        let closed = browsers.open().unwrap().session;
+        browsers.close(&closed).unwrap();
+        let after_a_restart = BrowserSessions::new(&home);
         assert!(after_a_restart.holds(&kept) && !after_a_restart.holds(&closed));
         assert!(!after_a_restart.holds(&kept[1..]) && !after_a_restart.holds(""));
         let file = home.run().join("page-sessions.json");
@@ -254,13 +254,13 @@ mod tests {
     fn a_list_that_is_damaged_or_over_lets_nobody_in() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::new(folder.path().to_owned(), None);
-        let session = PageSessions::new(&home).open().unwrap().session;
+        let session = BrowserSessions::new(&home).open().unwrap().session;
         let file = home.run().join("page-sessions.json");
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, &text[..text.len() / 2]).unwrap();
-        assert!(!PageSessions::new(&home).holds(&session));
+        assert!(!BrowserSessions::new(&home).holds(&session));
         let year = &text[text.find("\"expires\":\"").unwrap() + 11..][..4];
         fs::write(&file, text.replace(&format!("\"{year}-"), "\"2020-")).unwrap();
-        assert!(!PageSessions::new(&home).holds(&session));
+        assert!(!BrowserSessions::new(&home).holds(&session));
     }
 }
