@@ -32,7 +32,7 @@ pub mod storefront; // a catalog that this machine runs
 mod call_log; // calls that can be explained later
 mod book; // what happened lately
 mod modes; // two switches of every answer
-mod voice; // the voice configuration
+pub mod voice; // the voice configuration
 mod owner; // who owns the host
 mod browser_sessions; // browsers of the owner
 mod store; // what must survive
@@ -45,9 +45,9 @@ pub mod pages; // page apps: files, sessions, bridge
 mod watch; // the folder, live
 mod contract; // the ten contract tests
 mod rights; // rights as a person sees them
-mod self_test; // trying the sandbox
-mod doctor; // what this machine has
-mod why; // one cause, one next step
+pub mod self_test; // trying the sandbox
+pub mod doctor; // what this machine has
+pub mod why; // one cause, one next step
 mod starter; // what a new home gets
 
 pub use self::{
@@ -59,7 +59,6 @@ pub use self::{
     contract::{ContractResult, bundle_tests, contract_tests, validate_file},
     conversations::{ConversationListing, Conversations, SessionId},
     converse::{CHAT_DEPTH_MAX, ChatAnswer, ChatFailure, ChatRequest},
-    doctor::{Finding, FindingState, examine},
     gate::{
         AuditBroken, AuditFilter, AuditListing, AuditOutcome, AuditRow, AuditVerified, AuditWhat, Caller,
         Decision, Gate, Grant, Policy, Revoked, Source as RightSource, Why as WhyDenied,
@@ -70,7 +69,6 @@ pub use self::{
     owner::OwnerToken,
     perform::Request,
     rights::{AppRights, RightState, State as RightStateKind},
-    self_test::{Probe, SelfTest},
     services::{EndpointAnswer, EndpointBody, EndpointRequest, Served},
     settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings, Variables},
     sources::{NewSource, SourceChange, SourceKind, SourceListing},
@@ -78,7 +76,5 @@ pub use self::{
     store::{local_owner, store_migrations},
     tokens::{Credential, MadeToken, NewToken, NoCredential, Scope, TokenListing, TooOften},
     vault::{InvalidSecretValue, KeyPlace, SecretListing, SecretUser, SecretValue, Secrets, Vault},
-    voice::{Voice, sealed as sealed_voice, unsealed as unsealed_voice},
     watch::{Watch, watch},
-    why::{Explanation, explain},
 };

@@ -30,8 +30,11 @@ impl Field {
     }
 }
 
+/// Fields with their names, in the order of the text.
+pub(super) type Fields = Vec<(String, Field)>;
+
 /// The fields of the front matter, and the text after it.
-pub(super) fn split(text: &str) -> Result<(Vec<(String, Field)>, &str), String> {
+pub(super) fn split(text: &str) -> Result<(Fields, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let begins = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
     let rest = begins.ok_or("it does not begin with a line `---`")?;

@@ -79,7 +79,7 @@ pub(super) fn kept_versions(
             .map_err(|refused| Failure::new(Reason::StoreUnusable, format!("{path}: {refused:?}")))?;
         kept.push((version, kept_version(version, &files)));
     }
-    kept.sort_by(|left, right| right.0.cmp(&left.0));
+    kept.sort_by_key(|one| std::cmp::Reverse(one.0));
     Ok(kept)
 }
 

@@ -268,7 +268,7 @@ impl Storefront {
             let files = live.archive()?;
             draft.folder(&format!("{folder}/{VERSIONS}/{}", live.version()), &files)?;
             kept.push((live.version(), live::kept_version(live.version(), &files)));
-            kept.sort_by(|left, right| right.0.cmp(&left.0));
+            kept.sort_by_key(|one| std::cmp::Reverse(one.0));
         }
         Ok(kept.into_iter().map(|(_, listed)| listed).collect())
     }

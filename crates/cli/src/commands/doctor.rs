@@ -5,7 +5,7 @@ use crate::{
     config::Config,
     output::{NOT_OK, Output},
 };
-use roost_host::{FindingState, examine};
+use roost_host::doctor::{FindingState, examine};
 use roost_protocol::Failure;
 use serde_json::json;
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use crate::{
     config::Config,
     output::{NOT_OK, Output},
 };
-use roost_host::explain;
+use roost_host::why::explain;
 use roost_protocol::Failure;
 use std::process::ExitCode;
 

@@ -9,11 +9,11 @@ use std::{collections::BTreeMap, path::Path};
 const INDEX: &str = include_str!("starter/index.html");
 const APP: &str = include_str!("starter/app.js");
 
+/// The files of a page by their paths.
+type PageFiles = BTreeMap<String, PageFile>;
+
 /// A small page that works: its manifest and its files.
-pub fn starter_page(
-    id: &str,
-    name: Option<&str>,
-) -> Result<(Map<String, Value>, BTreeMap<String, PageFile>), Failure> {
+pub fn starter_page(id: &str, name: Option<&str>) -> Result<(Map<String, Value>, PageFiles), Failure> {
     let id = PageId::parse(id).map_err(|error| Failure::new(Reason::PageInvalid, error.to_string()))?;
     let name = name.unwrap_or(id.as_str());
     let mut manifest = PageManifest::smallest(&id, name);

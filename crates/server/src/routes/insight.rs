@@ -3,7 +3,11 @@
 use crate::{error::ErrorAnswer, owner::Owner, request::QueryOf};
 use axum::{Json, extract::State};
 use jiff::Timestamp;
-use roost_host::{AuditFilter, Explanation, FindingState, Host, examine, explain};
+use roost_host::{
+    AuditFilter, Host,
+    doctor::{FindingState, examine},
+    why::{Explanation, explain},
+};
 use roost_protocol::{AppId, Failure, Reason};
 use serde::Deserialize;
 use serde_json::{Value, json};

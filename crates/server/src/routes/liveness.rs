@@ -7,7 +7,10 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use roost_host::{FindingState, Host, examine};
+use roost_host::{
+    Host,
+    doctor::{FindingState, examine},
+};
 use roost_protocol::AgentState;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Instant};

@@ -12,7 +12,10 @@ use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
-use roost_host::{Host, Mode, sealed_voice, unsealed_voice};
+use roost_host::{
+    Host, Mode,
+    voice::{sealed, unsealed},
+};
 use roost_protocol::{Failure, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -94,7 +97,7 @@ pub(crate) async fn export(
     let password = take_password(&mut config)?;
     let zip = on_disk(move || {
         let config = if config.is_empty() { host.voice().stored(&password)? } else { config };
-        sealed_voice(&config, &password)
+        sealed(&config, &password)
     })
     .await?;
     let headers = [
@@ -126,7 +129,7 @@ pub(crate) async fn import(
     let zip = form.file("file")?.bytes.clone();
     let password = form.text("password")?.unwrap_or_else(|| own_password(&host, owner));
     let config = on_disk(move || {
-        let config = unsealed_voice(&zip, &password)?;
+        let config = unsealed(&zip, &password)?;
         host.voice().store(&config, &password)?;
         Ok(config)
     })
