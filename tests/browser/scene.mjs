@@ -21,6 +21,9 @@ const BROWSER_FLAGS = [
   '--disable-sync',
 ];
 
+/** How long a story waits for something to appear: a machine that also builds something is slow, not wrong. */
+const PATIENCE_MS = 45_000;
+
 /** Text that would run, if anything here took text for markup. */
 export const HOSTILE = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>';
 
@@ -141,7 +144,7 @@ class Scene {
       reducedMotion: 'reduce',
       ...more,
     });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     page.problems = [];
     page.on('pageerror', (error) => page.problems.push(String(error)));

@@ -141,8 +141,8 @@ fn browser(root: &Path) -> Result<Ended> {
     // What the stories start; already built where the step before ran.
     check(root, "cargo", &["build", "--workspace", "--bins", "--quiet"])?;
     let files = files_ending(root, BROWSER_TESTS, ".spec.mjs")?;
-    // Each file has a host and a browser of its own; more than two at once would be measured against each other.
-    let quiet = ["--test", "--test-reporter=dot", "--test-concurrency=2"];
+    // One after the other: some of them measure, and each has a host and a browser of its own.
+    let quiet = ["--test", "--test-reporter=dot", "--test-concurrency=1"];
     let arguments: Vec<&str> = quiet.into_iter().chain(files.iter().map(String::as_str)).collect();
     check(root, "node", &arguments)
 }
