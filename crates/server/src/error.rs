@@ -135,17 +135,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::TicketInvalid
         | Reason::WrongPassword => StatusCode::FORBIDDEN,
         Reason::PagesLimited => StatusCode::TOO_MANY_REQUESTS,
-        Reason::Busy
-        | Reason::StoreBusy
-        | Reason::SandboxUnavailable
-        | Reason::GrantsUnusable
-        | Reason::AuditUnusable
-        | Reason::StorageUnavailable
-        | Reason::StorageDamaged
-        | Reason::StorageNewer
-        | Reason::LibraryBusy
-        | Reason::LibraryUnusable
-        | Reason::VaultUnusable => StatusCode::SERVICE_UNAVAILABLE,
+        reason if is_unusable_now(reason) => StatusCode::SERVICE_UNAVAILABLE,
         Reason::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         Reason::WorkspacesOff => StatusCode::NOT_IMPLEMENTED,
         reason if is_in_the_way(reason) => StatusCode::CONFLICT,
@@ -161,6 +151,24 @@ fn status_of(reason: Reason) -> StatusCode {
         // The rest says that an agent or what it needs does not work: the request was right, its target is not.
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }
+}
+
+/// True where what the host needs cannot be used now, and may be again.
+fn is_unusable_now(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Busy
+            | Reason::StoreBusy
+            | Reason::SandboxUnavailable
+            | Reason::GrantsUnusable
+            | Reason::AuditUnusable
+            | Reason::StorageUnavailable
+            | Reason::StorageDamaged
+            | Reason::StorageNewer
+            | Reason::LibraryBusy
+            | Reason::LibraryUnusable
+            | Reason::VaultUnusable
+    )
 }
 
 /// True where something that is there already does not let it be done.

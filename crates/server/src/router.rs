@@ -118,13 +118,6 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::diagnostics::book))
         .routes(routes!(routes::diagnostics::clear))
         .routes(routes!(routes::diagnostics::report))
-        .routes(routes!(routes::runs::workflow))
-        .routes(routes!(routes::runs::start, routes::runs::list))
-        .routes(routes!(routes::runs::show, routes::runs::act, routes::runs::remove))
-        .routes(routes!(routes::runs::follow))
-        .routes(routes!(routes::runs::poll))
-        .routes(routes!(routes::runs::cancel))
-        .routes(routes!(routes::runs::export))
         .routes(routes!(openapi::show))
         .routes(routes!(openapi::show_v1))
         .routes(routes!(routes::discovery::show))
@@ -134,6 +127,7 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .merge(of_the_owner())
         .merge(workspace_extras())
         .merge(forms)
+        .merge(runs())
         .merge(run_imports)
         .merge(pages())
         .merge(page_imports)
@@ -159,6 +153,18 @@ fn pages() -> OpenApiRouter<Host> {
         .routes(routes!(routes::approvals::approve))
         .routes(routes!(routes::approvals::deny))
         .routes(routes!(routes::pages::file))
+}
+
+/// What happened, and going through it again.
+fn runs() -> OpenApiRouter<Host> {
+    OpenApiRouter::new()
+        .routes(routes!(routes::runs::workflow))
+        .routes(routes!(routes::runs::start, routes::runs::list))
+        .routes(routes!(routes::runs::show, routes::runs::act, routes::runs::remove))
+        .routes(routes!(routes::runs::follow))
+        .routes(routes!(routes::runs::poll))
+        .routes(routes!(routes::runs::cancel))
+        .routes(routes!(routes::runs::export))
 }
 
 /// Installed apps.
