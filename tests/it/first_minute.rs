@@ -478,6 +478,7 @@ fn the_doctor_says_what_is_there_and_what_is_missing() {
 #[test]
 fn every_verb_fails_in_the_same_shape() {
     let home = TestHome::new();
+    std::fs::write(home.root().join("notes.txt"), "").unwrap();
     home.write("echo_agent.py", python_agent("Echo", "return ''"));
     for (words, status, reason) in [
         (&["nonsense"][..], 2, "wrong_use"),
@@ -494,7 +495,8 @@ fn every_verb_fails_in_the_same_shape() {
         (&["run", "agents/echo_agent.py", "--agent", "Nobody"], 1, "unknown_agent"),
         (&["run", "agents/echo_agent.py", "--then"], 2, "wrong_use"),
         (&["run", "agents/echo_agent.py", "loose"], 2, "bad_arguments"),
-        (&["run", "roost.txt"], 1, "invalid_file_name"),
+        (&["run", "roost.txt"], 1, "unreadable"),
+        (&["run", "notes.txt"], 1, "invalid_file_name"),
         (&["call", "Nobody"], 1, "unknown_agent"),
         (&["call", "Echo", "--args", "[]"], 2, "wrong_use"),
         (&["call", "Echo", "--user", "../x"], 2, "wrong_use"),

@@ -1,7 +1,7 @@
 //! A store of one's own, as its maintainer, its authors and its attackers use it, with the real program.
 
 use roost_protocol::Digest;
-use roost_tests::{RunningHost, StoreServer, TestHome};
+use roost_tests::{RunningHost, StoreServer, TestHome, in_shell, repository_root};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -292,4 +292,13 @@ fn publishing_says_what_is_missing() {
     fs::remove_file(app.join("README.md")).unwrap();
     let broken = home.roost(&["publish", &path, "--store", &url, "--json"]);
     assert_eq!((broken.status, codes(&broken.json())), (1, vec!["E_NO_README"]));
+}
+
+#[test]
+fn the_whole_life_that_is_written_down_can_be_lived() {
+    let home = TestHome::new();
+    let script = repository_root().join("examples/store/whole-life.sh");
+    let ran = in_shell(&home, &text(&script));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.text().contains("its workspace is still bob's"), "{ran:?}");
 }

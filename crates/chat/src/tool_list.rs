@@ -1,5 +1,6 @@
 //! Tools as they are sent: written as JSON once, however many requests carry them.
 
+use crate::shortlist::{TOOLS_BYTES_MAX, TOOLS_MAX};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, value::RawValue};
 use std::sync::Arc;
@@ -58,6 +59,17 @@ impl ToolList {
         self.tools.len()
     }
 
+    /// These and more behind them, as far as one request has room for all.
+    #[must_use]
+    pub fn with_more(&self, more: &Self) -> Self {
+        let fits =
+            self.len() + more.len() <= TOOLS_MAX && self.json().len() + more.json().len() <= TOOLS_BYTES_MAX;
+        if !fits || more.is_empty() {
+            return self.clone();
+        }
+        Self::of(self.tools.iter().chain(more.tools.iter()).cloned().collect())
+    }
+
     /// Each of them, in the form of OpenAI's functions.
     pub fn iter(&self) -> impl Iterator<Item = &Value> {
         self.tools.iter().map(|tool| &tool.value)
@@ -99,6 +111,9 @@ mod tests {
         let list = ToolList::from(tools.clone());
         assert_eq!(serde_json::from_str::<Value>(list.json()).unwrap(), Value::Array(tools));
         assert_eq!(serde_json::to_value(&list).unwrap()[1], json!({}));
+        assert_eq!(list.with_more(&list).len(), 4);
+        let many = ToolList::from(vec![json!({}); 127]);
+        assert_eq!((many.with_more(&list).len(), list.with_more(&ToolList::none()).len()), (127, 2));
         assert_eq!((ToolList::none().json(), ToolList::none().len()), ("[]", 0));
     }
 }

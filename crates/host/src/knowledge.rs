@@ -413,7 +413,7 @@ pub(crate) fn checked(loaded: roost_runtime::Loaded) -> Description {
 }
 
 /// Names below `/api/` that the host answers itself.
-const RESERVED_NAMES: [&str; 4] = ["health", "trigger", "businessinsightbot_function", "binder"];
+const RESERVED_NAMES: [&str; 5] = ["health", "trigger", "businessinsightbot_function", "binder", "workspace"];
 
 /// The host keeps its own names, whatever a file says.
 fn without_reserved(mut description: Description) -> Description {

@@ -11,7 +11,7 @@ const TOKEN: &str = "ghp_onlyForThePrivateRepository00";
 fn home_of(server: &StoreServer) -> TestHome {
     let home = TestHome::new().with_variable("RAPPSTORE_URL", server.url("/index.json"));
     home.settings(&format!(
-        "[catalogs]\nraw = \"{}\"\ncommits = \"{}\"\n",
+        "[store]\nraw = \"{}\"\ncommits = \"{}\"\n",
         server.url("/raw"),
         server.url("/api")
     ));

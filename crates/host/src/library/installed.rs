@@ -57,16 +57,12 @@ impl Drop for Arriving {
 impl InstalledFiles {
     /// Whose file this is.
     pub(crate) fn owner(&self, places: &LibraryPlaces, kind: FileKind, file_name: &str) -> Owner {
-        let mut state = self.current(places);
+        let state = self.current(places);
         let key = (kind, file_name.to_owned());
         let arriving = state.arriving.iter().find(|(file, _)| *file == key).map(|(_, id)| id.clone());
         match arriving.or_else(|| state.owners.get(&key).cloned()) {
             Some(id) => Owner::App(id),
-            None if state.is_unreadable => {
-                // Read again for the next file: it may have been restored.
-                state.stamp = None;
-                Owner::Unknown
-            }
+            None if state.is_unreadable => Owner::Unknown,
             None => Owner::Nobody,
         }
     }
@@ -87,7 +83,8 @@ impl InstalledFiles {
     fn current(&self, places: &LibraryPlaces) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         let stamp = Stamp::of(&places.list()).ok();
-        if stamp == state.stamp {
+        // What could not be read is read again: it may have been restored, or be gone.
+        if stamp == state.stamp && !state.is_unreadable {
             return state;
         }
         let read = Library::new(places.clone()).read();

@@ -8,7 +8,7 @@ use crate::host::Inner;
 use roost_chat::{ToolAnswer, ToolCall, ToolList};
 use roost_protocol::{Failure, Reason};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 const NAMES: [&str; 3] = ["CreateApp", "UpdateApp", "DeleteApp"];
 
@@ -17,13 +17,19 @@ pub(crate) fn is_page_tool(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// The tools of a turn, with those of the host behind the agents. An agent that has one of the names keeps it.
+/// Written once: every turn of every conversation sends them.
+static DEFINITIONS: LazyLock<ToolList> = LazyLock::new(|| ToolList::from(definitions()));
+
+/// The tools of a turn, with those of the host behind the agents where there is room. An agent that has one of the names
+/// keeps it.
 pub(crate) fn with_page_tools(agents: &ToolList) -> ToolList {
-    let is_taken = |name: &str| agents.iter().any(|tool| tool["function"]["name"] == name);
-    let own = definitions()
-        .into_iter()
-        .filter(|tool| !is_taken(tool["function"]["name"].as_str().unwrap_or_default()));
-    ToolList::from(agents.iter().cloned().chain(own).collect::<Vec<Value>>())
+    let name_of = |tool: &Value| tool["function"]["name"].as_str().unwrap_or_default().to_owned();
+    let taken: Vec<String> = agents.iter().map(name_of).filter(|name| is_page_tool(name)).collect();
+    if taken.is_empty() {
+        return agents.with_more(&DEFINITIONS);
+    }
+    let free = definitions().into_iter().filter(|tool| !taken.contains(&name_of(tool)));
+    agents.with_more(&ToolList::from(free.collect::<Vec<Value>>()))
 }
 
 fn definitions() -> Vec<Value> {

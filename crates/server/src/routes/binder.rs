@@ -118,7 +118,7 @@ pub(crate) async fn catalog_part(
         "agents" => Ok(Json(json!({ "agents": [] }))),
         "senses" => Ok(Json(json!({ "senses": [] }))),
         "all" => Ok(Json(json!({ "rapplications": entries(&host).await, "agents": [], "senses": [] }))),
-        other => Err(ErrorAnswer::new(Reason::UnknownRoute, format!("there is no catalog `{other}`"))),
+        other => Err(ErrorAnswer::new(Reason::UnknownCatalog, format!("there is no catalog `{other}`"))),
     }
 }
 
@@ -192,7 +192,7 @@ pub(crate) async fn install_file(
     JsonOrNothing(asked): JsonOrNothing<NameBody>,
 ) -> Result<Json<InstallAnswer>, ErrorAnswer> {
     if !matches!(kind.as_str(), "agent" | "sense") {
-        return Err(ErrorAnswer::new(Reason::UnknownRoute, format!("nothing is installed as `{kind}`")));
+        return Err(ErrorAnswer::new(Reason::BadRequest, format!("nothing is installed as `{kind}`")));
     }
     let name = asked.name.ok_or_else(|| ErrorAnswer::new(Reason::BadRequest, "name required"))?;
     let shown: String = name.escape_debug().take(100).collect();
