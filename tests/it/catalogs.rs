@@ -166,7 +166,7 @@ impl Subscriber for Log {
 }
 
 /// The catalogs of a home as a host opens them.
-fn catalogs(home: &TestHome, server: &StoreServer, variables: &[(&str, &str)]) -> HostCatalogs {
+pub(crate) fn catalogs(home: &TestHome, server: &StoreServer, variables: &[(&str, &str)]) -> HostCatalogs {
     catalogs_of(home, server, variables, Path::new("/nowhere"))
 }
 

@@ -1,5 +1,7 @@
 //! A store of one's own, as its maintainer, its authors and its attackers use it, with the real program.
 
+use crate::catalogs::catalogs;
+use roost_host::catalogs::{EntryName, FetchedApp, PartKind, Position};
 use roost_protocol::Digest;
 use roost_tests::{RunningHost, StoreServer, TestHome, in_shell, repository_root};
 use serde_json::{Value, json};
@@ -50,6 +52,17 @@ fn check_files(server: &RunningHost, entry: &Value) {
     }
 }
 
+/// An app as another home fetches it from this store, in the version that is named.
+fn fetched(store: &str, name: &str) -> FetchedApp {
+    let (home, nobody) = (TestHome::new(), StoreServer::new());
+    let catalogs = catalogs(&home, &nobody, &[]);
+    let fetching = async {
+        catalogs.add(store, None, Position::First).await?;
+        catalogs.fetch(&EntryName::parse(name)?).await
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(fetching).unwrap()
+}
+
 #[track_caller]
 fn codes(answer: &Value) -> Vec<&str> {
     answer["errors"].as_array().unwrap().iter().map(|error| error["code"].as_str().unwrap()).collect()
@@ -92,7 +105,7 @@ fn an_app_is_published_reviewed_approved_found_and_updated() {
     let submission = sent["submission"].as_str().unwrap();
     let review = maintainer.json(&["store", "review", &folder, submission, "--no-test"]);
     assert_eq!(review["live_version"], "0.1.0");
-    assert_eq!(review["rights"]["added"], json!(["network:api.example.com:443"]), "{review}");
+    assert_eq!(review["rights"]["added"], json!(["network:api.example.com"]), "{review}");
     let agent = review["files"]
         .as_array()
         .unwrap()
@@ -109,6 +122,12 @@ fn an_app_is_published_reviewed_approved_found_and_updated() {
     user.json(&["store", "refresh"]);
     let shown = user.json(&["store", "show", "word_count@0.1.0"]);
     assert_eq!(shown["wanted_version"], "0.1.0");
+    for place in [folder.as_str(), url.as_str()] {
+        let fetched = fetched(place, "word_count@0.1.0");
+        let agent = fetched.file(PartKind::Agent).unwrap();
+        assert_eq!((agent.is_verified, &agent.bytes), (true, &kept.bytes), "{place}");
+        assert!(fetched.file(PartKind::Page).unwrap().is_verified);
+    }
     assert_eq!(server.terminate(), 0);
 }
 

@@ -177,7 +177,7 @@ fn init(
 
 fn index(store: &Path, output: Output) -> Result<ExitCode, Failure> {
     let indexed = Storefront::open(store)?.rebuild(jiff::Timestamp::now())?;
-    tell(output, &indexed, &format!("{} apps", indexed.entries));
+    tell(output, &indexed, &format!("listed {}", indexed.entries));
     if !output.json {
         for problem in &indexed.problems {
             output.line(&format!("{}: {}", problem.folder, problem.reason.message));
