@@ -79,7 +79,7 @@ pub(super) fn kept_versions(
             .map_err(|refused| Failure::new(Reason::StoreUnusable, format!("{path}: {refused:?}")))?;
         kept.push((version, kept_version(version, &files)));
     }
-    kept.sort_by_key(|one| std::cmp::Reverse(one.0));
+    kept.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
     Ok(kept)
 }
 

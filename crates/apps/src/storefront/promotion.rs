@@ -72,6 +72,8 @@ pub struct IndexProblem {
 pub struct Indexed {
     /// How many entries it has.
     pub entries: usize,
+    /// Ids that are not listed any more, because their files are gone.
+    pub dropped: Vec<String>,
     /// Folders that could not be listed; their entries stay as they were.
     pub problems: Vec<IndexProblem>,
 }
@@ -217,7 +219,7 @@ impl Storefront {
     pub fn rebuild(&self, now: Timestamp) -> Result<Indexed, Failure> {
         let mut draft = self.draft()?;
         let mut catalog = CatalogDocument::read(&self.ground)?;
-        let mut problems = Vec::new();
+        let (mut problems, mut dropped) = (Vec::new(), Vec::new());
         let mut folders = self.app_folders()?;
         let mut entries: Vec<(Map<String, Value>, Option<LiveApp>)> = Vec::new();
         let known: Vec<Map<String, Value>> = catalog.entries().cloned().collect();
@@ -228,7 +230,7 @@ impl Storefront {
                 Ok(live) if is_elsewhere(&old) => {
                     entries.push((old, live.filter(|live| live.bundle.is_gated())))
                 }
-                Ok(None) => {}
+                Ok(None) => dropped.push(id),
                 Ok(Some(live)) => entries.push((self.fresh_entry(&live, Some(&old))?, Some(live))),
                 Err(reason) => {
                     problems.push(IndexProblem { folder: app_folder(&publisher, &id), reason });
@@ -249,7 +251,7 @@ impl Storefront {
         draft.file(document::FILE, &catalog.bytes(&self.facts, &self.ground, now)?)?;
         self.put_static_api(&mut draft, &entries)?;
         draft.commit()?;
-        Ok(Indexed { entries: entries.len(), problems })
+        Ok(Indexed { entries: entries.len(), dropped, problems })
     }
 
     /// Puts the files of a bundle where they are published, and keeps what was there. Says what is kept in all.
@@ -268,7 +270,7 @@ impl Storefront {
             let files = live.archive()?;
             draft.folder(&format!("{folder}/{VERSIONS}/{}", live.version()), &files)?;
             kept.push((live.version(), live::kept_version(live.version(), &files)));
-            kept.sort_by_key(|one| std::cmp::Reverse(one.0));
+            kept.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
         }
         Ok(kept.into_iter().map(|(_, listed)| listed).collect())
     }

@@ -256,6 +256,7 @@ fn the_index_is_made_from_the_files_and_the_same_files_make_the_same_bytes() {
     fs::write(store.root().join("apps/@ada/bad/manifest.json"), "{").unwrap();
     let indexed = store.store.rebuild(moment(2000)).unwrap();
     assert_eq!((indexed.entries, indexed.problems.len()), (3, 1), "{:?}", indexed.problems);
+    assert_eq!(indexed.dropped, ["jug"]);
     let index = store.index();
     let ids: Vec<&str> = index["rapplications"]
         .as_array()

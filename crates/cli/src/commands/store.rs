@@ -25,13 +25,9 @@ pub(crate) async fn store(
     arguments: StoreArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
-    let verb = match arguments.verb {
-        StoreVerb::Own(verb) => return storefront(config, verb, *output).await,
-        verb => verb,
-    };
     // Reads and writes files of the home only, so that no host is needed for it.
     let catalogs = HostCatalogs::open(&config.host)?;
-    match verb {
+    match arguments.verb {
         StoreVerb::List => Ok(list(&catalogs.list().await?, *output)),
         StoreVerb::Add { address, name, first } => {
             let position = if first { Position::First } else { Position::Last };
@@ -64,8 +60,7 @@ pub(crate) async fn store(
             show(&waiting(*output, "Fetching the catalogs…", showing).await?, *output);
             Ok(ExitCode::SUCCESS)
         }
-        // Answered above, because it needs no catalogs.
-        StoreVerb::Own(_) => Ok(ExitCode::SUCCESS),
+        StoreVerb::Own(verb) => storefront(config, verb, *output).await,
     }
 }
 

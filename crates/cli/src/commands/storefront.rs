@@ -179,6 +179,9 @@ fn index(store: &Path, output: Output) -> Result<ExitCode, Failure> {
     let indexed = Storefront::open(store)?.rebuild(jiff::Timestamp::now())?;
     tell(output, &indexed, &format!("listed {}", indexed.entries));
     if !output.json {
+        for id in &indexed.dropped {
+            output.line(&format!("{id}: its files are gone, so it is not listed any more"));
+        }
         for problem in &indexed.problems {
             output.line(&format!("{}: {}", problem.folder, problem.reason.message));
         }
