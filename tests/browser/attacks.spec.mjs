@@ -1,11 +1,12 @@
 // Text that would like to run, pages that would like to act, and keys that must not leak.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { begin, go, HOSTILE } from './scene.mjs';
 
 let scene;
 before(async () => (scene = await begin()));
+afterEach(() => scene?.rest());
 after(() => scene?.end());
 
 const seen = (locator) => locator.first().waitFor();

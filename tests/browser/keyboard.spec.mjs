@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { begin, go } from './scene.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -37,6 +37,7 @@ before(async () => {
   });
   await page.context().close();
 });
+afterEach(() => scene?.rest());
 after(() => scene?.end());
 
 /** Waits until what a view asks for has come. */

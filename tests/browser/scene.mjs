@@ -159,6 +159,11 @@ class Scene {
     return page;
   }
 
+  /** Closes every page of the story that ended: an open page goes on asking the host. */
+  async rest() {
+    await Promise.all(this.browser?.contexts().map((context) => context.close()) ?? []);
+  }
+
   async end() {
     await this.browser?.close();
     for (const child of this.processes.reverse()) {

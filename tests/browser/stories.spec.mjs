@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { begin, go } from './scene.mjs';
 
 let scene;
 before(async () => (scene = await begin()));
+afterEach(() => scene?.rest());
 after(() => scene?.end());
 
 const say = async (page, text) => {
