@@ -66,7 +66,7 @@ fn a_gated_app_is_installed_with_a_token_that_is_seen_nowhere() {
         installed.to_string(),
         works(&home, &["apps"]).to_string(),
         works(&home, &["runs", "list"]).to_string(),
-        works(&home, &["audit", "list"]).to_string(),
+        works(&home, &["audit"]).to_string(),
         host.get("/api/binder").body,
         host.get("/rapplications").body,
         host.call("Cockpit", &json!({})).body,
