@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallArguments {
-    /// A path, a zip, id, @publisher/id, id@1.2.3, https://github.com/OWNER/REPOSITORY, or the address of a file
+    /// A path, a zip, id, @publisher/id, id@1.2.3, the address of a repository at GitHub, or that of a file
     #[arg(required_unless_present = "locked")]
     pub(crate) source: Option<String>,
     /// Ask nothing; it gets what the policy allows

@@ -12,7 +12,7 @@ pub(crate) enum StorefrontVerb {
         /// What the store is called (default: the folder's name)
         #[arg(long)]
         name: Option<String>,
-        /// Where its files will be published, for example https://raw.githubusercontent.com/me/store/main
+        /// Where its files will be published, such as raw.githubusercontent.com/me/store/main with https before it
         #[arg(long, value_name = "URL")]
         raw_base: Option<String>,
     },
