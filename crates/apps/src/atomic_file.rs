@@ -1,8 +1,9 @@
 //! Replacing a file so that a reader, now or after a crash, finds the old content or the new, never a part.
 
 use std::{
-    fs::File,
+    fs::{File, Permissions},
     io::{self, Write as _},
+    os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 use tempfile::Builder;
@@ -19,21 +20,34 @@ enum Step {
     Renamed,
 }
 
+/// Modes of new files, before the process's mask takes away from them.
+const FOR_OWNER: u32 = 0o600;
+const FOR_EVERYONE: u32 = 0o666;
+
 /// Writes `bytes` to `path`, making the folders above it. When it returns without error the content is on disk, and
 /// only its owner may read it.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_in_steps(path, bytes, &mut |_| Ok(()))
+    replace_in_steps(path, bytes, FOR_OWNER, &mut |_| Ok(()))
+}
+
+/// The same for a file that is made to be handed on: others may read it as any file that the person makes.
+pub fn replace_readable(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_in_steps(path, bytes, FOR_EVERYONE, &mut |_| Ok(()))
 }
 
 fn replace_in_steps(
     path: &Path,
     bytes: &[u8],
+    mode: u32,
     after: &mut dyn FnMut(Step) -> io::Result<()>,
 ) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     // In the same folder, because only within one file system is a rename one step.
-    let mut file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder)?;
+    let mut file = Builder::new()
+        .prefix(TEMPORARY_PREFIX)
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder)?;
     after(Step::Created)?;
     file.write_all(bytes)?;
     after(Step::Written)?;
@@ -47,8 +61,8 @@ fn replace_in_steps(
 
 #[cfg(test)]
 mod tests {
-    use super::{Step, replace, replace_in_steps};
-    use std::{fs, io};
+    use super::{FOR_OWNER, Step, replace, replace_in_steps, replace_readable};
+    use std::{fs, io, os::unix::fs::PermissionsExt as _};
 
     const STEPS: [Step; 4] = [Step::Created, Step::Written, Step::Synced, Step::Renamed];
 
@@ -63,12 +77,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_is_the_owners_and_what_is_handed_on_can_be_read_as_any_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+        fs::write(folder.path().join("any"), "").unwrap();
+        replace(&folder.path().join("kept"), b"").unwrap();
+        replace_readable(&folder.path().join("handed_on"), b"").unwrap();
+        assert_eq!(mode("kept"), 0o600);
+        assert_eq!(mode("handed_on"), mode("any"));
+    }
+
+    #[test]
     fn stopped_after_any_step_the_file_is_old_or_new_and_nothing_else_is_left() {
         for stop in STEPS {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("file");
             fs::write(&path, "old").unwrap();
-            let result = replace_in_steps(&path, b"new", &mut |step| {
+            let result = replace_in_steps(&path, b"new", FOR_OWNER, &mut |step| {
                 if step == stop { Err(io::Error::other("stopped")) } else { Ok(()) }
             });
             assert!(result.is_err());
@@ -84,7 +109,7 @@ mod tests {
         let path = folder.path().join("file");
         fs::write(&path, "old").unwrap();
         let mut seen = Vec::new();
-        replace_in_steps(&path, b"new", &mut |step| {
+        replace_in_steps(&path, b"new", FOR_OWNER, &mut |step| {
             seen.push((step, fs::read(&path)?));
             Ok(())
         })

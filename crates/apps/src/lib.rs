@@ -29,7 +29,7 @@ pub mod native; // signed programs: packages, signatures, trust
 pub use self::{
     agent_file::{AGENT_FILE_BYTES_MAX, AgentFile},
     asks::{asks, python_asks},
-    atomic_file::replace as replace_file,
+    atomic_file::{replace as replace_file, replace_readable},
     bundle::{
         Arrival, Bundle, BundleError, BundleId, BundleReport, BundleSource, Code, CodeOrigin, NewApp,
         Publisher, Rules, Submission, Version, look_at, new_app, read_at_most, validate_bundle,

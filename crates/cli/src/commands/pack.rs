@@ -8,7 +8,7 @@ use crate::{
 use roost_apps::{
     Bundle, BundleError, BundleReport, Submission,
     native::{NativeArrival, NativePackage, NativeReport, look_for_native},
-    replace_file,
+    replace_readable,
 };
 use roost_protocol::{Digest, Failure, Reason};
 use serde_json::json;
@@ -89,6 +89,6 @@ pub(crate) fn write_native(
 }
 
 fn written(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    replace_file(path, bytes)
+    replace_readable(path, bytes)
         .map_err(|error| Failure::new(Reason::Unreadable, format!("write {}: {error}", path.display())))
 }

@@ -2,7 +2,7 @@
 
 use super::{native_package, pack::write_native};
 use crate::{args::SignArguments, config::Config, output::Output};
-use roost_apps::replace_file;
+use roost_apps::replace_readable;
 use roost_host::trust::HostTrust;
 use roost_protocol::{Failure, Reason};
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(crate) fn sign(config: &Config, arguments: &SignArguments, output: &Output) 
         return Err(Failure::plain(Reason::SignatureMissing));
     };
     let path = arguments.path.join(name);
-    replace_file(&path, bytes)
+    replace_readable(&path, bytes)
         .map_err(|error| Failure::new(Reason::Unreadable, format!("write {}: {error}", path.display())))?;
     let key_id = signed.signatures().map(|signatures| &signatures.key_id);
     if output.json {

@@ -10,7 +10,7 @@ use crate::{
 use jiff::Timestamp;
 use roost_apps::{
     native::{Covered, KEY_LIST_BYTES_MAX, PublicKey},
-    read_at_most, replace_file,
+    read_at_most, replace_readable,
 };
 use roost_host::{
     create_home,
@@ -58,7 +58,7 @@ pub(super) async fn signing(
             match file {
                 Some(path) => {
                     let text = format!("{:#}\n", json!(key.public));
-                    replace_file(&path, text.as_bytes()).map_err(|error| {
+                    replace_readable(&path, text.as_bytes()).map_err(|error| {
                         Failure::new(Reason::Unreadable, format!("write {}: {error}", path.display()))
                     })?;
                     if output.json {
