@@ -3,48 +3,51 @@
 use super::{Store, left_by_apps, says, works};
 use roost_tests::TestHome;
 use serde_json::json;
-use std::{
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::{process::Stdio, time::Duration};
 
-/// How far apart the moments are at which an install is killed.
-const STEP: Duration = Duration::from_millis(40);
+/// The first moment at which an install is killed; each next is half as late again, so that a slow machine has as many.
+const FIRST_MOMENT: Duration = Duration::from_millis(20);
+
+/// True when the process ended within this time.
+fn ends_within(process: &std::process::Child, time: Duration) -> bool {
+    use rustix::{
+        event::{PollFd, PollFlags, Timespec, poll},
+        process::{Pid, PidfdFlags, pidfd_open},
+    };
+    let held = pidfd_open(Pid::from_child(process), PidfdFlags::empty()).unwrap();
+    let time = Timespec::try_from(time).unwrap();
+    poll(&mut [PollFd::new(&held, PollFlags::IN)], Some(&time)).unwrap() > 0
+}
 
 #[test]
 fn an_install_that_is_killed_at_any_moment_is_there_or_not() {
     let home = TestHome::new();
     Store::of(&home).publish_tea("1.0.0", "");
     let mut moments = 0;
-    for count in 1_u32.. {
+    let mut moment = FIRST_MOMENT;
+    loop {
         let mut command = home.command(&["install", "tea", "--yes"]);
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let until = Instant::now() + STEP * count;
-        let ended = loop {
-            match process.try_wait().unwrap() {
-                Some(status) => break Some(status),
-                None if Instant::now() > until => break None,
-                None => std::thread::yield_now(),
-            }
-        };
-        if ended.is_none() {
+        let ended = ends_within(&process, moment);
+        if !ended {
             process.kill().unwrap();
-            process.wait().unwrap();
             moments += 1;
         }
+        process.wait().unwrap();
         let apps = works(&home, &["apps"])["apps"].clone();
         match apps.as_array().unwrap().as_slice() {
-            [] => assert!(left_by_apps(&home).is_empty(), "moment {count}: {:?}", left_by_apps(&home)),
+            [] => assert!(left_by_apps(&home).is_empty(), "after {moment:?}: {:?}", left_by_apps(&home)),
             [app] => {
-                assert_eq!(app["state"], "enabled", "moment {count}: {app}");
+                assert_eq!(app["state"], "enabled", "after {moment:?}: {app}");
                 assert_eq!(says(&home, "Tea"), "Tea 1.0.0 in tea");
                 works(&home, &["remove", "tea"]);
             }
-            _ => panic!("moment {count}: {apps}"),
+            _ => panic!("after {moment:?}: {apps}"),
         }
-        if ended.is_some() {
+        if ended {
             break;
         }
+        moment = moment * 3 / 2;
     }
     assert!(moments > 2, "it was killed at {moments} moments");
 }
