@@ -1,6 +1,6 @@
 //! Bundles at the command line: made, judged, tested and packed.
 
-use roost_tests::TestHome;
+use roost_tests::{Engine, TestHome, User};
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf};
 
@@ -32,11 +32,45 @@ fn a_new_app_is_good_and_its_agent_answers_in_the_sandbox() {
     assert_eq!(report["errors"], json!([]));
     assert_eq!(report["integrity"]["singleton_sha256"], report["index_entry"]["singleton_sha256"]);
     let tested = home.json(&["test", &text(&app)]);
-    assert_eq!((&tested["ok"], tested["tests"].as_array().unwrap().len()), (&json!(true), 10), "{tested}");
+    assert_eq!(tested["ok"], json!(true), "{tested}");
+    let of_agent = tested["tests"].as_array().unwrap().iter().filter(|test| test["test"] != "page_loads");
+    assert_eq!(of_agent.count(), 10, "{tested}");
     let again = home.roost(&["new", "app", "word_count", "--folder", &outside(&home), "--json"]);
     assert_eq!((again.status, &again.json()["error"]["reason"]), (1, &json!("already_exists")));
     let wrong = home.roost(&["new", "app", "Word-Count", "--folder", &outside(&home), "--json"]);
     assert_eq!((wrong.status, &wrong.json()["error"]["reason"]), (1, &json!("invalid_name")));
+}
+
+#[test]
+fn the_page_of_an_app_is_loaded_in_a_real_browser() {
+    let user = if rustix::process::geteuid().is_root() { User::Ordinary } else { User::Caller };
+    let Some(home) = user.home(Engine::Python) else { return };
+    let app = new_app(&home);
+    user.own(&home);
+    let page_of = |tested: &Value| {
+        let tests = tested["tests"].as_array().unwrap();
+        tests.iter().find(|test| test["test"] == "page_loads").cloned()
+    };
+    let tested = user.roost(&home, &["test", &text(&app), "--json"]).json();
+    let Some(page) = page_of(&tested) else {
+        assert!(tested["not_tested"][0].as_str().unwrap().contains("no Chromium"), "{tested}");
+        return;
+    };
+    assert_eq!(page["passed"], true, "{tested}");
+    for (script, said) in
+        [("nothing_there()", "nothing_there is not defined"), ("document.body.remove()", "shows nothing")]
+    {
+        let page = format!("<!doctype html><body>hello<script>{script}</script>");
+        fs::write(app.join("ui/index.html"), page).unwrap();
+        let ran = user.roost(&home, &["test", &text(&app), "--json"]);
+        let page = page_of(&ran.json()).unwrap();
+        assert_eq!((ran.status, &page["passed"]), (1, &json!(false)), "{script}");
+        assert!(page["message"].as_str().unwrap().contains(said), "{page}");
+    }
+    let as_root = home.json(&["test", &text(&app)]);
+    if user == User::Ordinary {
+        assert!(as_root["not_tested"][0].as_str().unwrap().contains("as root"), "{as_root}");
+    }
 }
 
 #[test]

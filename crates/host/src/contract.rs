@@ -1,5 +1,7 @@
 //! The registry's ten contract tests: five read the file, five run it in a worker. A bundle's agent is tested alone,
-//! under the name it will have.
+//! under the name it will have, and its page in a browser.
+
+mod page; // a real browser, where there is one
 
 use crate::{
     host::{Host, OpenFile},
@@ -24,6 +26,9 @@ pub struct ContractResult {
     pub ok: bool,
     /// In the order of the registry.
     pub tests: Vec<ContractCheck>,
+    /// What could not be tested here, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_tested: Vec<&'static str>,
 }
 
 /// Runs all tests that a file of this language has.
@@ -37,7 +42,7 @@ pub async fn contract_tests(host: &Host, path: &Path) -> Result<ContractResult, 
             tests
         }
     };
-    Ok(ContractResult { ok: tests.iter().all(|test| test.passed), tests })
+    Ok(ContractResult { ok: tests.iter().all(|test| test.passed), tests, not_tested: Vec::new() })
 }
 
 async fn python_tests(host: &Host, file: &AgentFile) -> Result<Vec<ContractCheck>, Failure> {
@@ -99,21 +104,38 @@ async fn standalone(host: &Host, file: &AgentFile) -> ContractCheck {
 }
 
 /// The contract tests of a bundle's agent, on exactly the bytes that passed the gate.
-pub async fn bundle_tests(host: &Host, bundle: &Bundle) -> Result<ContractResult, Failure> {
+pub(crate) async fn bundle_tests(host: &Host, bundle: &Bundle) -> Result<ContractResult, Failure> {
     let Some((path, bytes)) = bundle.agent() else {
         return Err(Failure::new(
             Reason::NoAgent,
             "the bundle has no agent to test: its files are elsewhere",
         ));
     };
-    let failed =
-        |error: io::Error| Failure::new(Reason::Internal, format!("write the agent to test: {error}"));
+    let failed = |error: io::Error| not_written(&error);
     let name = path.rsplit('/').next().unwrap_or(path);
     let agent = Files::from_contents([(name.to_owned(), bytes.to_vec())])
         .map_err(|_| Failure::new(Reason::Internal, "the agent's name is not one"))?;
     let folder = tempfile::tempdir().map_err(failed)?;
     agent.write_beneath(folder.path()).map_err(failed)?;
     contract_tests(host, &folder.path().join(name)).await
+}
+
+/// The same, and its page in a browser: for who made the bundle.
+pub async fn bundle_and_page_tests(host: &Host, bundle: &Bundle) -> Result<ContractResult, Failure> {
+    let mut result = bundle_tests(host, bundle).await?;
+    match page::page_loads(bundle, &host.inner.settings.surface.search_path).await {
+        Some(page::PageLoad::Tried(check)) => {
+            result.ok &= check.passed;
+            result.tests.push(check);
+        }
+        Some(page::PageLoad::NotTried(why)) => result.not_tested.push(why),
+        None => {}
+    }
+    Ok(result)
+}
+
+fn not_written(error: &io::Error) -> Failure {
+    Failure::new(Reason::Internal, format!("write what is to be tested: {error}"))
 }
 
 /// Everything that can be refused without running the file.

@@ -56,7 +56,7 @@ pub use self::{
     book::{Book, BookEvent, BookKeeping, keep_book},
     browser_sessions::{BrowserSession, Invitation},
     call_log::CallRecord,
-    contract::{ContractResult, bundle_tests, contract_tests, validate_file},
+    contract::{ContractResult, bundle_and_page_tests, contract_tests, validate_file},
     conversations::{ConversationListing, Conversations, SessionId},
     converse::{CHAT_DEPTH_MAX, ChatAnswer, ChatFailure, ChatRequest},
     gate::{

@@ -34,7 +34,7 @@ pub use self::{
     confinement::{Confinement, Layer, Scratch},
     local_model::{LOCAL_MODEL_PROGRAM, LocalModel},
     log::Clear,
-    process::{Ran, find_program, run, run_with_input},
+    process::{Ran, find_executable, find_program, run, run_with_input},
     programs::Surface,
     proxy::{InvalidSecret, SecretUse, Verdict, is_public_address},
     python::{Interpreter, LockedPackage, PythonVersion},

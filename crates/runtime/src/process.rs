@@ -156,6 +156,14 @@ pub fn find_program(name: &str, search_path: &[PathBuf]) -> Option<PathBuf> {
     search_path.iter().map(|folder| folder.join(name)).find(|candidate| is_binary(candidate))
 }
 
+/// The first entry of a search path that may be executed, scripts included.
+#[must_use]
+pub fn find_executable(name: &str, search_path: &[PathBuf]) -> Option<PathBuf> {
+    let may_run =
+        |path: &PathBuf| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    search_path.iter().map(|folder| folder.join(name)).find(may_run)
+}
+
 /// True for an executable in the machine's own format, so neither a script nor a shim.
 pub(crate) fn is_binary(path: &Path) -> bool {
     use std::io::Read as _;

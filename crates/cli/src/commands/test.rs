@@ -1,4 +1,4 @@
-//! `roost test PATH`: the contract tests of an agent file, or of the agent of a bundle that passes the gate.
+//! `roost test PATH`: the contract tests of an agent file, or of a bundle that passes the gate, with its page.
 
 use super::{open, validate::show};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     output::{NOT_OK, Output},
 };
 use roost_apps::{Arrival, Bundle, BundleReport, Submission, look_at};
-use roost_host::{ContractResult, bundle_tests, contract_tests};
+use roost_host::{ContractResult, bundle_and_page_tests, contract_tests};
 use roost_protocol::Failure;
 use std::process::ExitCode;
 
@@ -32,7 +32,7 @@ pub(crate) async fn test(
         }
     };
     let host = open(config).await?;
-    Ok(told(&bundle_tests(&host, &bundle).await?, output))
+    Ok(told(&bundle_and_page_tests(&host, &bundle).await?, output))
 }
 
 fn told(result: &ContractResult, output: &Output) -> ExitCode {
@@ -46,6 +46,9 @@ fn told(result: &ContractResult, output: &Output) -> ExitCode {
                 test.test,
                 test.message
             ));
+        }
+        for why in &result.not_tested {
+            output.line(&format!("note  {why}"));
         }
         let passed = result.tests.iter().filter(|test| test.passed).count();
         output.line(&format!("{passed} of {} passed", result.tests.len()));
