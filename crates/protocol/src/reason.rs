@@ -238,6 +238,8 @@ reasons! {
     UpdateFailed = "update_failed", "The new version does not answer; the version before keeps running.", "ask its publisher, or try again with `roost update ID`";
     /// There is nothing to go back to.
     NoPreviousVersion = "no_previous_version", "There is no version before to go back to.", "install one by name, as in ID@1.2.3";
+    /// Somebody went back from it.
+    VersionTakenBack = "version_taken_back", "The new version is the one that was taken back.", "wait for a newer one, or take it with `roost update ID --now`";
     /// Seen too recently.
     VersionTooYoung = "version_too_young", "The new version was not out long enough to be taken by itself.", "wait, or take it with `roost update ID --now`";
     /// A file of an app is not as it was installed.

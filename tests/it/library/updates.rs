@@ -48,6 +48,30 @@ fn a_newer_version_serves_when_it_answers_and_can_be_gone_back_from() {
 }
 
 #[test]
+fn a_version_that_was_taken_back_is_not_taken_again_by_itself() {
+    let home = TestHome::new();
+    let store = Store::of(&home);
+    store.publish_tea("1.0.0", "");
+    works(&home, &["install", "tea", "--yes"]);
+    store.publish_tea("1.1.0", "");
+    update(&home, &[]);
+    update(&home, &["tea", "--rollback"]);
+    for words in [&[][..], &["tea"]] {
+        let again = update(&home, words);
+        assert_eq!(
+            (&again["state"], &again["reason"]["reason"]),
+            (&json!("taken_back"), &json!("version_taken_back")),
+            "{words:?}"
+        );
+    }
+    assert_eq!(says(&home, "Tea"), "Tea 1.0.0 in tea");
+    assert_eq!(update(&home, &["tea", "--now"])["to"], "1.1.0", "a person asked for it");
+    update(&home, &["tea", "--rollback"]);
+    store.publish_tea("1.2.0", "");
+    assert_eq!(update(&home, &[])["to"], "1.2.0", "a newer one is another");
+}
+
+#[test]
 fn a_version_that_asks_for_more_waits_for_a_yes() {
     let home = TestHome::new();
     let store = Store::of(&home);

@@ -25,9 +25,10 @@ pub(crate) async fn install(
         let path = file.as_deref().unwrap_or(&lock);
         return locked(&partner, path, choice, &by, arguments.yes || arguments.asked, *output).await;
     }
-    let source = absolute(arguments.source.unwrap_or_default());
-    let plan: InstallPlan =
-        understood(partner.ask(Method::Post, "/v1/app-plans", Some(&json!({ "source": source }))).await?)?;
+    let written = arguments.source.unwrap_or_default();
+    let source = absolute(&written);
+    let plan = partner.ask(Method::Post, "/v1/app-plans", Some(&json!({ "source": source }))).await;
+    let plan: InstallPlan = understood(plan.map_err(|failure| path_was_meant(failure, &written))?)?;
     if arguments.dry_run || !output.json {
         show_plan(&plan, *output);
     }
@@ -87,11 +88,18 @@ async fn locked(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A path is meant from where the person is.
-fn absolute(source: String) -> String {
-    let is_path = InstallSource::is_path(&source) || (!source.contains("://") && Path::new(&source).exists());
-    let path = std::path::absolute(&source).ok().filter(|_| is_path);
-    path.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(source)
+/// A path is meant from where the person is. A bare word is an app of a catalog, whatever lies in this folder.
+fn absolute(source: &str) -> String {
+    let path = std::path::absolute(source).ok().filter(|_| InstallSource::is_path(source));
+    path.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or_else(|| source.to_owned())
+}
+
+/// No catalog has it, but something of this name lies here: the next step is to write it as a path.
+fn path_was_meant(failure: Failure, written: &str) -> Failure {
+    match failure.reason == Reason::UnknownEntry && Path::new(written).exists() {
+        true => failure.with_next(format!("if what lies in this folder is meant: roost install ./{written}")),
+        false => failure,
+    }
 }
 
 fn show_plan(plan: &InstallPlan, output: Output) {

@@ -70,6 +70,7 @@ fn one(update: &UpdateOutcome, output: Output) {
         UpdateState::Current => format!("{id}  {from}, nothing newer"),
         UpdateState::Waiting => format!("{id}  {from}, {to} waits for your yes"),
         UpdateState::Young => format!("{id}  {from}, {to} is too young"),
+        UpdateState::TakenBack => format!("{id}  {from}, {to} was taken back"),
         UpdateState::Failed => format!("{id}  {from}, not updated"),
     });
     if !update.new_rights.is_empty() {

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 /// What came of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum UpdateState {
     /// Another version serves now.
     Updated,
@@ -33,6 +33,8 @@ pub enum UpdateState {
     Waiting,
     /// A newer version is too young to be taken by itself.
     Young,
+    /// The newer version is the one that a person took back.
+    TakenBack,
     /// The newer version could not be brought or does not answer; the one before serves.
     Failed,
 }
@@ -85,6 +87,11 @@ impl AppLibrary {
             Ok(None) => return self.outcome(&app, UpdateState::Current, None, None),
             Err(failure) => return self.outcome(&app, UpdateState::Failed, None, Some(failure)),
         };
+        if age == Age::CoolDown
+            && let Some(taken_back) = was_taken_back(&app, &found)
+        {
+            return self.outcome(&app, UpdateState::TakenBack, found.version.clone(), Some(taken_back));
+        }
         if age == Age::CoolDown
             && let Some(young) = self.too_young(&app, &found).await?
         {
@@ -349,6 +356,23 @@ impl AppLibrary {
             kept: Vec::new(),
         })
     }
+}
+
+/// The version that a rollback left is not brought back by the next update: somebody had a reason.
+fn was_taken_back(app: &AppRecord, found: &Package) -> Option<Failure> {
+    // What a person changes on this machine is theirs to take.
+    if matches!(app.current.origin, AppOrigin::Path { .. }) {
+        return None;
+    }
+    let number = |version: &VersionRecord| version.version.as_deref().and_then(Version::parse);
+    let is_later = |previous: &&VersionRecord| number(previous) > number(&app.current);
+    let previous = app.previous.as_ref().filter(is_later);
+    let previous = previous.filter(|previous| previous.digest == found.digest())?;
+    let message = format!("{} {} was taken back", app.id, previous.shown_version());
+    Some(
+        Failure::new(Reason::VersionTakenBack, message)
+            .with_next(format!("wait for a newer one, or take it with `roost update {} --now`", app.id)),
+    )
 }
 
 fn nothing_waits(id: &str) -> Failure {
