@@ -22,20 +22,40 @@ fn stopping(root: &Path, steps: usize) -> Storefront {
     Storefront::open_with(root, Arc::new(after)).unwrap()
 }
 
-/// Does the work stopped after 0, 1, 2, … steps until it is not stopped any more, each time on a new store.
+/// Another store with the same files.
+fn copy(store: &TestStore) -> TestStore {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    copy_folder(&store.root(), &root);
+    let store = Storefront::open(&root).unwrap();
+    TestStore { folder, store }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_folder(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+/// Does the work stopped after 0, 1, 2, … steps until it is not stopped any more, each time on a copy of the store.
 fn at_every_step(
-    prepare: impl Fn() -> TestStore,
+    prepared: &TestStore,
     work: impl Fn(&Storefront) -> bool,
     is_consistent: impl Fn(&TestStore),
 ) -> usize {
     let done = {
-        let store = prepare();
+        let store = copy(prepared);
         assert!(work(&store.store));
         comparable(&store)
     };
     let mut steps = 0;
     loop {
-        let store = prepare();
+        let store = copy(prepared);
         let before = comparable(&store);
         let finished = work(&stopping(&store.root(), steps));
         // Whoever comes next finds the old state or the new one, whole.
@@ -85,15 +105,18 @@ fn waiting() -> TestStore {
 
 #[test]
 fn receiving_is_all_or_nothing() {
-    let steps =
-        at_every_step(waiting, |store| submitted(store, &App { version: "1.3.0", ..App::default() }), check);
+    let steps = at_every_step(
+        &waiting(),
+        |store| submitted(store, &App { version: "1.3.0", ..App::default() }),
+        check,
+    );
     assert!(steps >= 8, "{steps}");
 }
 
 #[test]
 fn approving_is_all_or_nothing() {
     let steps = at_every_step(
-        waiting,
+        &waiting(),
         |store| {
             let item = store.pending().unwrap().remove(0);
             let examined = store.reexamine_staged(&item).unwrap();
@@ -107,7 +130,7 @@ fn approving_is_all_or_nothing() {
 #[test]
 fn rejecting_is_all_or_nothing() {
     let steps = at_every_step(
-        waiting,
+        &waiting(),
         |store| {
             let item = store.pending().unwrap().remove(0);
             store.reject(&item).is_ok()
@@ -119,12 +142,9 @@ fn rejecting_is_all_or_nothing() {
 
 #[test]
 fn indexing_is_all_or_nothing() {
-    let prepare = || {
-        let store = waiting();
-        fs::remove_dir_all(store.root().join("apps/@ada/cup")).unwrap();
-        store
-    };
-    let steps = at_every_step(prepare, |store| store.rebuild(moment(9)).is_ok(), |_| ());
+    let store = waiting();
+    fs::remove_dir_all(store.root().join("apps/@ada/cup")).unwrap();
+    let steps = at_every_step(&store, |store| store.rebuild(moment(9)).is_ok(), |_| ());
     assert!(steps >= 7, "{steps}");
 }
 
