@@ -214,3 +214,114 @@ fn what_is_no_native_app_is_told_for_what_it_is() {
     let no_key = home.write_outside("key.json", "{}");
     assert_eq!(refusal(&home, &["keys", "publisher", "trust", &text(&no_key)]), "trust_invalid");
 }
+
+/// The folder of an app that runs, and misbehaves as its name says.
+fn running_app(home: &TestHome, name: &str) -> PathBuf {
+    let folder = app(home, &format!("com.example.app{}", name.len()));
+    let manifest = json!({
+        "id": "com.example.echo", "name": name, "version": "1.2.3", "provides": ["tool:echo"], "startup_timeout": 2,
+    });
+    fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_native_app"), folder.join("binary")).unwrap();
+    folder
+}
+
+/// The tests of an app by name: whether each passed, and what it said.
+fn tested(home: &TestHome, name: &str) -> (i32, Vec<(String, bool, String)>) {
+    let ran = home.roost(&["test", &text(&running_app(home, name)), "--json"]);
+    let tests = ran.json()["tests"].as_array().unwrap().iter().map(|test| {
+        let text = |key: &str| test[key].as_str().unwrap().to_owned();
+        (text("test"), test["passed"] == true, text("message"))
+    });
+    let tests = tests.collect();
+    (ran.status, tests)
+}
+
+#[test]
+fn an_app_that_answers_passes_every_test_in_its_sandbox() {
+    let home = TestHome::new();
+    let (status, tests) = tested(&home, "Echo");
+    assert_eq!(status, 0, "{tests:?}");
+    let names: Vec<&str> = tests.iter().map(|(name, _, _)| name.as_str()).collect();
+    let expected = [
+        "starts",
+        "tool_is_healthy",
+        "tool_describes_itself",
+        "tool_name_is_tool_safe",
+        "tool_schema_is_an_object",
+        "tool_answers",
+        "stays_in_its_sandbox",
+        "ends",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(tests[1].2, "Echo 1.2.3");
+    assert_eq!(tests[5].2, "a result, 2 characters");
+    let log = fs::read_to_string(home.root().join("logs/com.example.echo.log")).unwrap();
+    assert!(log.contains("[Echo] listening on "), "{log}");
+    // A package that travels is tested as its folder is.
+    let napp = home.outside().join("echo.napp");
+    home.json(&["pack", &text(&running_app(&home, "Echo")), "-o", &text(&napp)]);
+    assert_eq!(home.json(&["test", &text(&napp)])["ok"], true);
+}
+
+#[test]
+fn an_app_that_misbehaves_fails_the_test_it_fails_and_leaves_nothing() {
+    let home = TestHome::new();
+    for (name, test, words) in [
+        ("ends at once", "starts", "ended before it answered"),
+        ("never listens", "starts", "no answer within 2 s"),
+        ("not well", "starts", "not healthy"),
+        ("hangs when asked how it is", "starts", "no answer within 2 s"),
+        ("bad name", "tool_name_is_tool_safe", "not a tool name"),
+        ("bad schema", "tool_schema_is_an_object", "invalid_schema"),
+        ("has no approval", "tool_describes_itself", "native_unanswered"),
+        ("sends too much", "tool_answers", "result_too_large"),
+        ("answers with a status", "tool_answers", "on purpose"),
+        ("dies in the middle", "tool_answers", "["),
+    ] {
+        let (status, tests) = tested(&home, name);
+        assert_eq!(status, 1, "{name}: {tests:?}");
+        let failed: Vec<_> = tests.iter().filter(|(_, passed, _)| !passed).collect();
+        assert!(
+            failed.iter().any(|(found, _, why)| found == test && why.contains(words)),
+            "{name}: {tests:?}"
+        );
+    }
+    for name in ["says that it failed", "does not end"] {
+        let (status, tests) = tested(&home, name);
+        assert_eq!(status, 0, "{name}: {tests:?}");
+    }
+}
+
+#[test]
+fn an_app_sees_its_six_variables_and_reaches_nothing_but_its_own() {
+    let home = TestHome::new().with_variable("ANTHROPIC_API_KEY", "secret").with_variable("TZ", "UTC");
+    assert_eq!(tested(&home, "tells its environment").0, 0);
+    let log = home.root().join("logs/com.example.echo.log");
+    let said = fs::read_to_string(&log).unwrap();
+    let said = said.lines().find(|line| line.starts_with('{')).unwrap().to_owned();
+    let environment: Value = serde_json::from_str(&said).unwrap();
+    let allowed = [
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "NEBO_APP_DATA",
+        "NEBO_APP_DIR",
+        "NEBO_APP_ID",
+        "NEBO_APP_NAME",
+        "NEBO_APP_SOCK",
+        "NEBO_APP_VERSION",
+        "PATH",
+        "TMPDIR",
+        "TZ",
+    ];
+    for (name, value) in environment.as_object().unwrap() {
+        assert!(allowed.contains(&name.as_str()), "{name} = {value}");
+    }
+    for name in allowed.iter().filter(|name| name.starts_with("NEBO_")) {
+        assert!(environment.get(name).is_some(), "{name}");
+    }
+    assert_eq!(tested(&home, "tries to get out").0, 0);
+    let said = fs::read_to_string(&log).unwrap();
+    assert!(said.lines().any(|line| line == "could: []"), "{said}");
+}

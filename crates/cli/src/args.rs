@@ -120,7 +120,7 @@ pub(crate) enum Command {
     Login(LoginArguments),
     /// Make something new from a template
     New(NewArguments),
-    /// Run the contract tests of an agent file or of a bundle's agent
+    /// Run the contract tests of an agent file, of a bundle's agent or of a native app
     Test(TestArguments),
     /// Check an agent file, a bundle or a native app without running it
     Validate(ValidateArguments),

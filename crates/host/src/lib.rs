@@ -44,6 +44,7 @@ pub mod workspace; // files with history, for those who serve them
 pub mod pages; // page apps: files, sessions, bridge
 mod watch; // the folder, live
 mod contract; // the ten contract tests
+pub mod native; // native apps
 mod rights; // rights as a person sees them
 pub mod self_test; // trying the sandbox
 pub mod doctor; // what this machine has

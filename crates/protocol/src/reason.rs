@@ -284,6 +284,10 @@ reasons! {
     TrustUnusable = "trust_unusable", "What this home trusts cannot be read, so nothing is trusted.", "restore the folder `keys` of the home, or remove `keys/trust.json` to trust nobody";
     /// No such key, publisher or store.
     UnknownTrust = "unknown_trust", "There is no key, publisher or store of this name.", "see `roost keys list`";
+    /// A native app did not come to answer.
+    NativeStartFailed = "native_start_failed", "The native app did not start.", "see its log in the folder `logs` of the home";
+    /// A call of the contract that the app does not have.
+    NativeUnanswered = "native_unanswered", "The native app does not answer this call.", "see docs/native-apps.md for what an app must answer";
     /// A package is not one.
     PackageInvalid = "package_invalid", "The package is not one that can be used.", "see `roost validate` for what is wrong with it";
     /// No such secret.

@@ -2,7 +2,7 @@
 
 use crate::{
     agent::Program,
-    languages::Machine,
+    languages::{Machine, Needs},
     process::{self, Launch, Ran, WhenHostDies},
     sandbox::{LanguageFiles, Notices, Refused, receive_descriptors},
 };
@@ -30,7 +30,7 @@ pub(crate) async fn run_alone(
         Failure::new(Reason::StartFailed, format!("run {}: {error}", program.file.display()))
     };
     let path = process::lasting_path(interpreter).map_err(refuse)?;
-    let enclosed = machine.enclose(program, &files, path, HAND_OVER_DESCRIPTOR)?;
+    let enclosed = machine.enclose(&Needs::of(program), &files, path, HAND_OVER_DESCRIPTOR)?;
     let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
     ours.set_nonblocking(true).map_err(refuse)?;
     let (reader, writer) =

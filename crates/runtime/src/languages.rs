@@ -3,16 +3,16 @@
 use crate::{
     agent::Program,
     cgroup::Group,
-    confinement::Layer,
-    limits::{Enforcer, Identity, ResourceLimit},
+    confinement::{Confinement, Layer},
+    limits::{Enforcer, Identity, ResourceLimit, reserved_bytes},
     programs::{Programs, Surface},
     python::Python,
     runners::Runners,
-    sandbox::{Entry, LanguageFiles, Sandbox, StartsBy},
+    sandbox::{Entry, LanguageFiles, Listening, Sandbox, StartsBy},
     typescript::TypeScript,
     worker::Started,
 };
-use roost_protocol::{Enforcement, Failure, Language, NetworkMode, Reason};
+use roost_protocol::{Enforcement, Failure, Language, Limits, NetworkMode, Reason};
 use std::{ffi::CStr, io, os::fd::RawFd, path::Path, sync::Arc};
 
 /// Starts workers of any language.
@@ -54,7 +54,7 @@ impl Machine {
     /// The whole sandbox of a process that becomes the program at `path`: it hands descriptors over on `hand_over_on`.
     pub(crate) fn enclose(
         &self,
-        program: &Program,
+        needs: &Needs<'_>,
         files: &LanguageFiles,
         path: &'static CStr,
         hand_over_on: RawFd,
@@ -62,14 +62,15 @@ impl Machine {
         let failed = |error: io::Error| {
             Failure::new(Reason::SandboxFailed, format!("prepare the sandbox of a process: {error}"))
         };
-        let prepared = self.sandbox.prepare(program, files, StartsBy::Exec(path))?;
-        let prepared = prepared.with_own_network(program.confinement.network);
+        let starts_by = StartsBy::Exec(path);
+        let prepared = self.sandbox.prepare(needs.confinement, files, starts_by, needs.listening)?;
+        let prepared = prepared.with_own_network(needs.confinement.network);
         let enforcement = prepared.enforcement.clone();
         let has_outer_process = prepared.namespaces.is_some();
         let identity = if has_outer_process { Identity::Own } else { Identity::Shared };
-        let group = self.enforcer.group(&program.limits)?;
+        let group = self.enforcer.group(needs.limits)?;
         let entrances = group.as_ref().map(Group::entrances).transpose().map_err(failed)?.unwrap_or_default();
-        let limits = self.enforcer.of_process(&program.limits, program.language, identity);
+        let limits = self.enforcer.of_process(needs.limits, needs.reserved_bytes, identity);
         let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
         let entry = Entry::whole(prepared, entrances, limits, hand_over_on).map_err(failed)?;
         Ok(Enclosed { entry, group, enforcement, has_outer_process })
@@ -78,6 +79,28 @@ impl Machine {
     /// What a worker with this network would have.
     pub(crate) fn enforcement(&self, network: NetworkMode) -> Enforcement {
         self.enforcer.complete(self.sandbox.enforcement(network))
+    }
+}
+
+/// What a process that is to be enclosed may touch and use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needs<'a> {
+    pub(crate) confinement: &'a Confinement,
+    pub(crate) limits: &'a Limits,
+    /// What it reserves and does not use.
+    pub(crate) reserved_bytes: u64,
+    pub(crate) listening: Listening,
+}
+
+impl<'a> Needs<'a> {
+    /// Those of an agent's worker.
+    pub(crate) fn of(program: &'a Program) -> Self {
+        Self {
+            confinement: &program.confinement,
+            limits: &program.limits,
+            reserved_bytes: reserved_bytes(program.language),
+            listening: Listening::Nowhere,
+        }
     }
 }
 

@@ -27,6 +27,7 @@ mod disk; // what an agent's folders hold
 mod confinement; // what a worker may touch
 mod sandbox; // what the kernel enforces
 mod proxy; // named computers, and no others
+mod native; // programs that answer gRPC
 mod local_model; // a language model in a process of its own
 
 pub use self::{
@@ -34,6 +35,9 @@ pub use self::{
     confinement::{Confinement, Layer, Scratch},
     local_model::{LOCAL_MODEL_PROGRAM, LocalModel},
     log::Clear,
+    native::{
+        Health, NATIVE_VARIABLES, NativeApp, NativeProgram, NativeService, ToolAnswer, ToolDescription,
+    },
     process::{Ran, find_executable, find_program, run, run_with_input},
     programs::Surface,
     proxy::{InvalidSecret, SecretUse, Verdict, is_public_address},

@@ -52,14 +52,9 @@ impl Enforcer {
     pub(crate) fn of_process(
         &self,
         limits: &Limits,
-        language: Language,
+        reserved: u64,
         identity: Identity,
     ) -> Vec<ResourceLimit> {
-        // Data rather than address space: runtimes reserve far more addresses than they use.
-        let reserved = match language {
-            Language::Python => 0,
-            Language::TypeScript => ENGINE_RESERVES_BYTES,
-        };
         let mut all = vec![
             ResourceLimit(Resource::Data, libc::RLIMIT_DATA, limits.memory_bytes().saturating_add(reserved)),
             ResourceLimit(Resource::Nofile, libc::RLIMIT_NOFILE, limits.open_files),
@@ -85,6 +80,14 @@ impl Enforcer {
             prlimit(Some(process), *resource, limit).map_err(|error| refuse("a process", &error))?;
         }
         Ok(())
+    }
+}
+
+/// What programs of a language reserve and do not use. Data rather than address space is limited, for the same reason.
+pub(crate) fn reserved_bytes(language: Language) -> u64 {
+    match language {
+        Language::Python => 0,
+        Language::TypeScript => ENGINE_RESERVES_BYTES,
     }
 }
 

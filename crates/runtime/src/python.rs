@@ -12,10 +12,10 @@ use crate::{
     agent::Program,
     connection,
     languages::Machine,
-    limits::Identity,
+    limits::{Identity, reserved_bytes},
     programs::{Programs, Surface},
     runners::Runners,
-    sandbox::{self, Entry, LanguageFiles, Namespaces, Prepared, Sandbox, StartsBy},
+    sandbox::{self, Entry, LanguageFiles, Listening, Namespaces, Prepared, Sandbox, StartsBy},
     worker::{Killer, Started},
     zygote::Zygote,
 };
@@ -77,7 +77,14 @@ impl Python {
         let descriptors = [given.channel, given.calls, given.log];
         // The host prepares the sandbox while the zygote forks.
         let forking = zygote.fork(&descriptors, namespaces);
-        let preparing = async { machine.sandbox.prepare(program, &self.files(&path), StartsBy::Fork) };
+        let preparing = async {
+            machine.sandbox.prepare(
+                &program.confinement,
+                &self.files(&path),
+                StartsBy::Fork,
+                Listening::Nowhere,
+            )
+        };
         let (forked, prepared) = tokio::join!(forking, preparing);
         let (forked, prepared) = (forked?, prepared?);
         let recipe = recipe(&prepared);
@@ -93,7 +100,7 @@ impl Python {
                 Failure::new(Reason::StartFailed, format!("put a worker into its group: {error}"))
             })?;
         }
-        let limits = machine.enforcer.of_process(&program.limits, program.language, identity);
+        let limits = machine.enforcer.of_process(&program.limits, reserved_bytes(program.language), identity);
         machine.enforcer.confine(forked.pid, &limits)?;
         Ok(Started {
             pid: forked.pid,

@@ -8,6 +8,7 @@ use crate::{
     languages::{Languages, Machine},
     limits,
     log::{Clear, Logs},
+    native::{NativeApp, NativeProgram},
     process::Ran,
     programs::Surface,
     proxy::Egress,
@@ -77,6 +78,11 @@ impl Runtime {
     #[must_use]
     pub fn agent(&self, program: Program) -> Arc<dyn Agent> {
         self.workers.agent(program)
+    }
+
+    /// Starts a native app and waits until it answers.
+    pub async fn start_native(&self, program: &NativeProgram) -> Result<NativeApp, Failure> {
+        NativeApp::start(program, self.workers.surroundings()).await
     }
 
     /// The Python that files without a wish of their own run on.

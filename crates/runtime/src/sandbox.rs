@@ -22,7 +22,7 @@ pub(crate) use self::{
     image::Image,
     namespaces::Namespaces,
     notices::{Notices, Refused},
-    syscalls::UNIX_SOCKET,
+    syscalls::{Listening, UNIX_SOCKET},
 };
 
 use self::{
@@ -30,10 +30,7 @@ use self::{
     kernel::Kernel,
     syscalls::{Executing, Filters},
 };
-use crate::{
-    agent::Program,
-    confinement::{Confinement, Layer},
-};
+use crate::confinement::{Confinement, Layer};
 use roost_protocol::{Enforcement, Failure, Level, NetworkMode, Reason};
 use std::{ffi::CStr, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
@@ -120,12 +117,19 @@ impl Sandbox {
     /// Makes what a worker has to apply; refuses when the machine cannot give what the confinement demands.
     pub(crate) fn prepare(
         &self,
-        program: &Program,
+        confinement: &Confinement,
         language: &LanguageFiles,
         starts_by: StartsBy,
+        listening: Listening,
     ) -> Result<Prepared, Failure> {
-        let confinement = &program.confinement;
         self.check_level(confinement)?;
+        if listening == Listening::OnUnixSockets && confinement.network != NetworkMode::None {
+            // Whoever may connect could also connect to the sockets of other programs of this machine.
+            let message = "a program that listens on a socket cannot be kept from other programs' sockets with a network";
+            return Err(
+                Failure::new(Reason::SandboxUnavailable, message).with_next("run it without network rights")
+            );
+        }
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             Failure::new(Reason::SandboxFailed, format!("prepare {what}: {error}"))
         };
@@ -142,7 +146,7 @@ impl Sandbox {
                 StartsBy::Fork => Executing::Nothing,
                 StartsBy::Exec(path) => Executing::Once(path.as_ptr() as u64),
             };
-            Some(self.filters.get(confinement.network, may_execute))
+            Some(self.filters.get(confinement.network, may_execute, listening))
         } else {
             None
         };

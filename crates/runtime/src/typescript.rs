@@ -9,7 +9,7 @@ use crate::{
     agent::Program,
     connection,
     exit::Exit,
-    languages::Machine,
+    languages::{Machine, Needs},
     process::{self, Launch, WhenHostDies},
     programs::{Programs, Surface},
     runners::Runners,
@@ -60,7 +60,8 @@ impl TypeScript {
         let refuse =
             |what: &str, error: io::Error| Failure::new(Reason::StartFailed, format!("{what}: {error}"));
         let path = process::lasting_path(&engine.path).map_err(|error| refuse("name the engine", error))?;
-        let enclosed = machine.enclose(program, &self.files(engine, &module), path, HOST_CALLS_DESCRIPTOR)?;
+        let files = self.files(engine, &module);
+        let enclosed = machine.enclose(&Needs::of(program), &files, path, HOST_CALLS_DESCRIPTOR)?;
         let (ends, given) = connection::connect().map_err(|error| refuse("connect a worker", error))?;
         let launch = Launch {
             program: &engine.path,
@@ -164,9 +165,9 @@ fn write(module: &Path, code: &str) -> io::Result<()> {
     staging.persist(module).map(drop).map_err(|error| error.error)
 }
 
-/// Owns the process: reaps it, and ends it with all it started when asked. Nobody else signals it, so the id is
+/// Owns the process: reaps it, and ends it with all it started when asked. Nobody else ends it, so the id is
 /// always its own.
-async fn keep(mut child: Child, killed: oneshot::Receiver<()>, exit: watch::Sender<Option<Exit>>) {
+pub(crate) async fn keep(mut child: Child, killed: oneshot::Receiver<()>, exit: watch::Sender<Option<Exit>>) {
     let mut tree = Tree(child.id());
     let status = tokio::select! {
         status = child.wait() => status,

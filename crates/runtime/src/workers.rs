@@ -112,6 +112,10 @@ impl Workers {
         &self.languages
     }
 
+    pub(crate) fn surroundings(&self) -> &Surroundings {
+        &self.around
+    }
+
     pub(crate) fn logs(&self) -> &crate::log::Logs {
         &self.around.logs
     }

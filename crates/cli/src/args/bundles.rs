@@ -68,7 +68,7 @@ pub(crate) enum NewLanguage {
 
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
-    /// The agent file, or a bundle: its folder or its zip
+    /// The agent file, a bundle (its folder or its zip), or a native app (its folder or its .napp)
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
 }

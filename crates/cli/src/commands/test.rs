@@ -1,13 +1,14 @@
-//! `roost test PATH`: the contract tests of an agent file, or of a bundle that passes the gate, with its page.
+//! `roost test PATH`: the contract tests of an agent file, of a bundle that passes the gate with its page, or of a native
+//! app.
 
-use super::{open, validate::show};
+use super::{native_package, open, validate::show};
 use crate::{
     args::TestArguments,
     config::Config,
     output::{NOT_OK, Output},
 };
-use roost_apps::{Arrival, Bundle, BundleReport, Submission, look_at};
-use roost_host::{ContractResult, bundle_and_page_tests, contract_tests};
+use roost_apps::{Arrival, Bundle, BundleReport, Submission, look_at, native::look_for_native};
+use roost_host::{ContractResult, bundle_and_page_tests, contract_tests, native::native_tests};
 use roost_protocol::Failure;
 use std::process::ExitCode;
 
@@ -16,6 +17,11 @@ pub(crate) async fn test(
     arguments: &TestArguments,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
+    if look_for_native(&arguments.path)?.is_some() {
+        let package = native_package(&arguments.path)?;
+        let host = open(config).await?;
+        return Ok(told(&native_tests(&host, &package).await?, output));
+    }
     let bundle = match look_at(&arguments.path)? {
         Arrival::File => {
             let host = open(config).await?;

@@ -124,21 +124,35 @@ pub(super) enum Executing {
     Once(u64),
 }
 
+/// Whether a program may be asked over a socket that it makes itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Listening {
+    /// It is asked over what it is given.
+    Nowhere,
+    /// On Unix sockets, where the file rules let it make one. It connects to nobody.
+    OnUnixSockets,
+}
+
 /// Filters made so far: there are few different ones.
 #[derive(Debug, Default)]
-pub(super) struct Filters(Mutex<HashMap<(NetworkMode, Executing), Arc<Filter>>>);
+pub(super) struct Filters(Mutex<HashMap<(NetworkMode, Executing, Listening), Arc<Filter>>>);
 
 impl Filters {
-    pub(super) fn get(&self, network: NetworkMode, may_execute: Executing) -> Arc<Filter> {
+    pub(super) fn get(
+        &self,
+        network: NetworkMode,
+        may_execute: Executing,
+        listening: Listening,
+    ) -> Arc<Filter> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let filter = made
-            .entry((network, may_execute))
-            .or_insert_with(|| Arc::new(Filter { instructions: compile(network, may_execute) }));
+            .entry((network, may_execute, listening))
+            .or_insert_with(|| Arc::new(Filter { instructions: compile(network, may_execute, listening) }));
         Arc::clone(filter)
     }
 }
 
-fn compile(network: NetworkMode, may_execute: Executing) -> Vec<Instruction> {
+fn compile(network: NetworkMode, may_execute: Executing, listening: Listening) -> Vec<Instruction> {
     let mut rules: BTreeMap<u32, When> =
         REFUSED.iter().map(|(number, _)| (*number as u32, When::Always)).collect();
     let mut refuse = |number: libc::c_long, when| drop(rules.insert(number as u32, when));
@@ -150,7 +164,14 @@ fn compile(network: NetworkMode, may_execute: Executing) -> Vec<Instruction> {
     );
     // A datagram socket can be sent anywhere from, even when it was made as one of a pair.
     refuse(libc::SYS_socketpair, When::Any(vec![vec![Check::has_bits(1, KIND, libc::SOCK_DGRAM as u32)]]));
-    refuse(libc::SYS_socket, sockets(network));
+    match listening {
+        Listening::Nowhere => refuse(libc::SYS_socket, sockets(network)),
+        Listening::OnUnixSockets => {
+            refuse(libc::SYS_socket, all_but_unix_streams());
+            // The file rules do not reach sockets: a connection would be one to any program of this user.
+            refuse(libc::SYS_connect, When::Always);
+        }
+    }
     match may_execute {
         Executing::Anything => {}
         Executing::Nothing => {
@@ -190,10 +211,21 @@ fn sockets(network: NetworkMode) -> When {
     When::Any(refused)
 }
 
+/// Refuses every socket but Unix streams.
+fn all_but_unix_streams() -> When {
+    let mut refused = vec![
+        vec![Check::differs(0, libc::AF_UNIX as u32)],
+        vec![Check::has_bits(1, KIND, libc::SOCK_DGRAM as u32)],
+    ];
+    refused.extend(UNUSUAL_KINDS.map(|unusual| vec![Check::has_bits(1, KIND, unusual as u32)]));
+    When::Any(refused)
+}
+
 /// What a refused call was about, and the right that would have allowed it.
 pub(super) fn in_words(number: i64, arguments: [u64; 6]) -> (String, Option<Right>) {
     match number {
         libc::SYS_socket => socket_in_words(arguments),
+        libc::SYS_connect => ("connect to another program".to_owned(), None),
         libc::SYS_socketpair => ("open a pair of datagram sockets".to_owned(), None),
         libc::SYS_execve | libc::SYS_execveat => ("start a program".to_owned(), Some(Right::Subprocess)),
         libc::SYS_clone => ("make a namespace".to_owned(), None),
@@ -237,17 +269,44 @@ pub(super) fn can_filter() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Executing, Filters, in_words};
+    use super::{Executing, Filters, Listening, in_words};
     use crate::sandbox::filter::tests::run;
     use roost_protocol::NetworkMode;
 
     /// Whether the filter asks the host about this call.
     fn refuses(network: NetworkMode, may_execute: Executing, number: i64, arguments: [u64; 6]) -> bool {
-        let filter = Filters::default().get(network, may_execute);
+        is_refused(&Filters::default().get(network, may_execute, Listening::Nowhere), number, arguments)
+    }
+
+    fn is_refused(filter: &super::Filter, number: i64, arguments: [u64; 6]) -> bool {
         match run(filter.instructions(), number as u32, arguments) {
             libc::SECCOMP_RET_USER_NOTIF => true,
             libc::SECCOMP_RET_ALLOW => false,
             other => panic!("call {number} has the answer {other:x}"),
+        }
+    }
+
+    #[test]
+    fn who_listens_opens_unix_streams_only_and_connects_to_nobody() {
+        let filter = Filters::default().get(NetworkMode::None, Executing::Nothing, Listening::OnUnixSockets);
+        let socket = |family: i32, kind: i32| {
+            is_refused(&filter, libc::SYS_socket, [family as u64, kind as u64, 0, 0, 0, 0])
+        };
+        assert!(!socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK));
+        for (family, kind) in [
+            (libc::AF_UNIX, libc::SOCK_DGRAM),
+            (libc::AF_UNIX, libc::SOCK_SEQPACKET),
+            (libc::AF_UNIX, libc::SOCK_RAW),
+            (libc::AF_INET, libc::SOCK_STREAM),
+            (libc::AF_INET6, libc::SOCK_STREAM),
+            (libc::AF_NETLINK, libc::SOCK_RAW),
+            (libc::AF_VSOCK, libc::SOCK_STREAM),
+        ] {
+            assert!(socket(family, kind), "{family} {kind}");
+        }
+        assert!(is_refused(&filter, libc::SYS_connect, [3, 0, 0, 0, 0, 0]));
+        for number in [libc::SYS_bind, libc::SYS_listen, libc::SYS_accept4, libc::SYS_read] {
+            assert!(!is_refused(&filter, number, [0; 6]), "{number}");
         }
     }
 

@@ -1,0 +1,256 @@
+//! From a program on disk to a process that answers, and back to nothing.
+
+use super::{
+    NativeProgram, NativeService,
+    asking::{self, Health, ToolAnswer, ToolDescription},
+    channel,
+};
+use crate::{
+    cgroup::Group,
+    exit::{Exit, ExitWatch, ended},
+    languages::Needs,
+    log::Printed,
+    process::{self, Launch, WhenHostDies},
+    sandbox::{LanguageFiles, Listening, Notices, Refused, receive_descriptors},
+    typescript::keep,
+    worker::Surroundings,
+};
+use roost_protocol::{Enforcement, Failure, Reason, Refusal};
+use rustix::process::{Signal, kill_process};
+use std::{
+    fs, io,
+    os::unix::{fs::PermissionsExt as _, net::UnixStream},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    sync::{oneshot, watch},
+    time::sleep,
+};
+use tonic::transport::Channel;
+
+/// The first descriptor after the standard ones; the program finds it closed.
+const HAND_OVER_DESCRIPTOR: i32 = 3;
+
+/// How often the socket is looked for. A watch on the folder would take longer to close than an app to start.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// How long an app may take to end by itself.
+const END_WITHIN: Duration = Duration::from_secs(2);
+
+/// A running app. Dropping it ends its process and everything that one started.
+#[derive(Debug)]
+pub struct NativeApp {
+    /// Absent once it is being stopped: apps wait for open connections before they end.
+    channel: Option<Channel>,
+    pid: u32,
+    exit: ExitWatch,
+    /// Dropped, the process is ended with all it started.
+    kill: Option<oneshot::Sender<()>>,
+    refused: Arc<Refused>,
+    enforcement: Enforcement,
+    socket: std::path::PathBuf,
+    wall: Duration,
+    _group: Option<Group>,
+    _notices: Option<Notices>,
+}
+
+impl NativeApp {
+    /// Starts the program in its sandbox and waits until every service it offers is healthy.
+    pub(crate) async fn start(program: &NativeProgram, around: &Surroundings) -> Result<Self, Failure> {
+        program.check_socket_path()?;
+        let mut app = Self::spawn(program, around).await?;
+        let started = tokio::time::timeout(program.startup, app.answers(program)).await;
+        match started {
+            Ok(Ok(())) => Ok(app),
+            Ok(Err(failure)) => Err(app.given_up(failure).await),
+            Err(_) => {
+                let message = format!("no answer within {} s after its start", program.startup.as_secs());
+                Err(app.given_up(Failure::new(Reason::NativeStartFailed, message)).await)
+            }
+        }
+    }
+
+    async fn spawn(program: &NativeProgram, around: &Surroundings) -> Result<Self, Failure> {
+        let refuse = |error: io::Error| {
+            Failure::new(Reason::NativeStartFailed, format!("start {}: {error}", program.binary.display()))
+        };
+        let machine = &around.machine;
+        let path = process::lasting_path(&program.binary).map_err(refuse)?;
+        let needs = Needs {
+            confinement: &program.confinement,
+            limits: &program.limits,
+            reserved_bytes: 0,
+            listening: Listening::OnUnixSockets,
+        };
+        let mut executable = vec![program.binary.clone()];
+        executable.extend(process::loader_of(&program.binary));
+        let files = LanguageFiles {
+            readable: vec![program.folder.clone()],
+            programs: executable.clone(),
+            always_executable: executable,
+        };
+        let enclosed = machine.enclose(&needs, &files, path, HAND_OVER_DESCRIPTOR)?;
+        match fs::remove_file(&program.socket) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(refuse(error)),
+            _ => {}
+        }
+        let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
+        ours.set_nonblocking(true).map_err(refuse)?;
+        let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+            .map_err(|error| refuse(error.into()))?;
+        let child = Launch {
+            program: &program.binary,
+            arguments: Vec::new(),
+            environment: &program.environment(),
+            working_directory: &program.folder,
+            descriptors: vec![theirs.into()],
+            input: None,
+            output: Some(writer),
+            when_host_dies: WhenHostDies::End,
+            entry: enclosed.entry,
+            only: Some(path),
+        }
+        .start()
+        .map_err(refuse)?;
+        let outer = child.id().ok_or_else(|| Failure::plain(Reason::NativeStartFailed))?;
+        let (kill, killed) = oneshot::channel();
+        let (sender, exit) = watch::channel(None);
+        drop(tokio::spawn(keep(child, killed, sender)));
+        let log = tokio::net::unix::pipe::Receiver::from_owned_fd(reader).map_err(refuse)?;
+        let printed = Arc::new(Printed::new(program.limits.output_bytes()));
+        around.logs.follow(Path::new(&program.id), log, printed);
+        let handed = receive_descriptors(&ours).await.map_err(refuse)?;
+        let refused = Arc::new(Refused::default());
+        let heard = Arc::clone(&refused);
+        let notices = handed.notices.map(|listener| Notices::listen(listener, heard)).transpose();
+        let pid =
+            if enclosed.has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
+        Ok(Self {
+            channel: None,
+            pid,
+            exit,
+            kill: Some(kill),
+            refused,
+            enforcement: machine.enforcer.complete(enclosed.enforcement),
+            socket: program.socket.clone(),
+            wall: program.limits.wall(),
+            _group: enclosed.group,
+            _notices: notices.map_err(refuse)?,
+        })
+    }
+
+    /// Waits for the socket and for every service behind it.
+    async fn answers(&mut self, program: &NativeProgram) -> Result<(), Failure> {
+        let channel = loop {
+            if let Some(exit) = *self.exit.borrow() {
+                return Err(early_end(exit));
+            }
+            match channel::connect(&self.socket).await {
+                Ok(channel) => break channel,
+                // Not there, or there and nobody listens yet.
+                Err(_) => sleep(LOOK_EVERY).await,
+            }
+        };
+        // Nobody else may ask it. A file that is gone again is the app's own affair.
+        fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o600)).ok();
+        self.channel = Some(channel);
+        let services =
+            if program.services.is_empty() { &[NativeService::Tool][..] } else { &program.services };
+        for service in services {
+            let mut exit = self.exit.clone();
+            let health = tokio::select! {
+                health = self.health(*service) => health?,
+                exit = ended(&mut exit) => return Err(early_end(exit)),
+            };
+            if !health.healthy {
+                let message = format!("{} says that it is not healthy", service.wire_name());
+                return Err(Failure::new(Reason::NativeStartFailed, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// How a service says it is.
+    pub async fn health(&self, service: NativeService) -> Result<Health, Failure> {
+        asking::health(self.channel()?, service).await
+    }
+
+    /// What the app's tool says it is.
+    pub async fn describe_tool(&self) -> Result<ToolDescription, Failure> {
+        asking::describe_tool(self.channel()?).await
+    }
+
+    /// Runs the app's tool with this JSON.
+    pub async fn execute(&self, input: Vec<u8>) -> Result<ToolAnswer, Failure> {
+        let mut exit = self.exit.clone();
+        tokio::select! {
+            answer = asking::execute(self.channel()?, input, self.wall) => answer,
+            exit = ended(&mut exit) => Err(exit.failure()),
+        }
+    }
+
+    /// What the kernel enforces on it.
+    #[must_use]
+    pub fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    /// What was refused to it since the last look.
+    #[must_use]
+    pub fn take_refused(&self) -> Vec<Refusal> {
+        self.refused.take()
+    }
+
+    /// Ends it: the connection first, then a request to end, then the end of it and all it started.
+    pub async fn stop(mut self) {
+        self.channel = None;
+        let mut exit = self.exit.clone();
+        if exit.borrow().is_none() && catches_termination(self.pid) {
+            if let Some(pid) = process::as_pid(self.pid)
+                && let Err(error) = kill_process(pid, Signal::TERM)
+            {
+                tracing::debug!(pid = self.pid, %error, "ask an app to end");
+            }
+            // Whoever does not end by itself is ended.
+            tokio::time::timeout(END_WITHIN, ended(&mut exit)).await.ok();
+        }
+        drop(self.kill.take());
+        ended(&mut exit).await;
+        fs::remove_file(&self.socket).ok();
+    }
+
+    fn channel(&self) -> Result<&Channel, Failure> {
+        self.channel.as_ref().ok_or_else(|| Failure::plain(Reason::NativeStartFailed))
+    }
+
+    /// Why it did not start, with what was refused to it meanwhile. It is gone when this returns.
+    async fn given_up(mut self, failure: Failure) -> Failure {
+        drop(self.kill.take());
+        ended(&mut self.exit).await;
+        fs::remove_file(&self.socket).ok();
+        let refused: Vec<String> = self.refused.take().into_iter().map(|refusal| refusal.what).collect();
+        if refused.is_empty() {
+            return failure;
+        }
+        Failure {
+            message: format!("{}; it was not allowed to {}", failure.message, refused.join(", ")),
+            ..failure
+        }
+    }
+}
+
+fn early_end(exit: Exit) -> Failure {
+    let failure = exit.failure();
+    Failure::new(Reason::NativeStartFailed, format!("it ended before it answered: {}", failure.message))
+}
+
+/// True when the process does something when it is asked to end. One that is the first in its own set of processes and
+/// does nothing would not hear it at all.
+fn catches_termination(pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    caught & (1 << (Signal::TERM.as_raw() - 1)) != 0
+}
