@@ -229,12 +229,12 @@ fn running_app(home: &TestHome, name: &str) -> PathBuf {
 /// The tests of an app by name: whether each passed, and what it said.
 fn tested(home: &TestHome, name: &str) -> (i32, Vec<(String, bool, String)>) {
     let ran = home.roost(&["test", &text(&running_app(home, name)), "--json"]);
-    let tests = ran.json()["tests"].as_array().unwrap().iter().map(|test| {
+    let report = ran.json();
+    let tests = report["tests"].as_array().unwrap().iter().map(|test| {
         let text = |key: &str| test[key].as_str().unwrap().to_owned();
         (text("test"), test["passed"] == true, text("message"))
     });
-    let tests = tests.collect();
-    (ran.status, tests)
+    (ran.status, tests.collect())
 }
 
 #[test]

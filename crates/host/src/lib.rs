@@ -31,7 +31,7 @@ pub mod peer; // another host as an agent
 pub mod storefront; // a catalog that this machine runs
 mod call_log; // calls that can be explained later
 mod book; // what happened lately
-mod modes; // two switches of every answer
+pub mod modes; // two switches of every answer
 pub mod voice; // the voice configuration
 mod owner; // who owns the host
 mod browser_sessions; // browsers of the owner
@@ -66,7 +66,6 @@ pub use self::{
     },
     host::{Host, KnownAgents, OpenFile},
     knowledge::{NoProgress, Progress},
-    modes::{Mode, Modes},
     owner::OwnerToken,
     perform::Request,
     rights::{AppRights, RightState, State as RightStateKind},

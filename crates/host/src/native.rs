@@ -6,7 +6,7 @@ use roost_apps::{
     native::{Capability, NativePackage},
 };
 use roost_protocol::{AgentName, Failure, NetworkMode, Reason, Refusal};
-use roost_runtime::{Confinement, NativeApp, NativeProgram, NativeService, Scratch};
+use roost_runtime::{Confinement, NativeApp, NativePart, NativeProgram, Scratch};
 use serde_json::Value;
 use std::{
     collections::BTreeSet, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path, time::Instant,
@@ -42,7 +42,7 @@ async fn ask(app: &NativeApp, program: &NativeProgram, tests: &mut Vec<ContractC
         let told = health.map(|health| format!("{} {}", health.name, health.version));
         tests.push(check(health_test(*service), told));
     }
-    if !program.services.contains(&NativeService::Tool) {
+    if !program.services.contains(&NativePart::Tool) {
         return;
     }
     match app.describe_tool().await {
@@ -75,15 +75,15 @@ fn schema(bytes: &[u8]) -> Result<String, Failure> {
     }
 }
 
-fn health_test(service: NativeService) -> &'static str {
+fn health_test(service: NativePart) -> &'static str {
     match service {
-        NativeService::Gateway => "gateway_is_healthy",
-        NativeService::Tool => "tool_is_healthy",
-        NativeService::Comm => "comm_is_healthy",
-        NativeService::Channel => "channel_is_healthy",
-        NativeService::Ui => "ui_is_healthy",
-        NativeService::Schedule => "schedule_is_healthy",
-        NativeService::Hooks => "hooks_are_healthy",
+        NativePart::Gateway => "gateway_is_healthy",
+        NativePart::Tool => "tool_is_healthy",
+        NativePart::Comm => "comm_is_healthy",
+        NativePart::Channel => "channel_is_healthy",
+        NativePart::Ui => "ui_is_healthy",
+        NativePart::Schedule => "schedule_is_healthy",
+        NativePart::Hooks => "hooks_are_healthy",
     }
 }
 
@@ -119,7 +119,7 @@ fn staged(host: &Host, package: &NativePackage, stage: &Path) -> io::Result<Nati
     }
     let mut variables = settings.environment.clone();
     variables.insert("TMPDIR".to_owned(), scratch.temporary.to_string_lossy().into_owned());
-    let services: BTreeSet<NativeService> = manifest.provides.iter().map(service).collect();
+    let services: BTreeSet<NativePart> = manifest.provides.iter().map(part_of).collect();
     Ok(NativeProgram {
         id: manifest.id.to_string(),
         name: manifest.name.clone(),
@@ -145,14 +145,14 @@ fn staged(host: &Host, package: &NativePackage, stage: &Path) -> io::Result<Nati
     })
 }
 
-fn service(capability: &Capability) -> NativeService {
+fn part_of(capability: &Capability) -> NativePart {
     match capability {
-        Capability::Gateway => NativeService::Gateway,
-        Capability::Tool(_) | Capability::Vision | Capability::Browser => NativeService::Tool,
-        Capability::Comm => NativeService::Comm,
-        Capability::Channel(_) => NativeService::Channel,
-        Capability::Ui => NativeService::Ui,
-        Capability::Schedule => NativeService::Schedule,
-        Capability::Hooks => NativeService::Hooks,
+        Capability::Gateway => NativePart::Gateway,
+        Capability::Tool(_) | Capability::Vision | Capability::Browser => NativePart::Tool,
+        Capability::Comm => NativePart::Comm,
+        Capability::Channel(_) => NativePart::Channel,
+        Capability::Ui => NativePart::Ui,
+        Capability::Schedule => NativePart::Schedule,
+        Capability::Hooks => NativePart::Hooks,
     }
 }

@@ -49,7 +49,7 @@ pub struct NativeProgram {
     /// How long it may take until it answers.
     pub startup: Duration,
     /// Services that have to be healthy then.
-    pub services: Vec<NativeService>,
+    pub services: Vec<NativePart>,
     /// What its processes may use.
     pub limits: Limits,
     /// What it may touch.
@@ -58,7 +58,7 @@ pub struct NativeProgram {
 
 /// A part of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NativeService {
+pub enum NativePart {
     /// Language models.
     Gateway,
     /// Tools, also those that look at images or use a browser.
@@ -75,7 +75,7 @@ pub enum NativeService {
     Hooks,
 }
 
-impl NativeService {
+impl NativePart {
     /// Its name on the wire.
     #[must_use]
     pub fn wire_name(self) -> &'static str {

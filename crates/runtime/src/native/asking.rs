@@ -1,7 +1,7 @@
 //! What an app is asked, each question with a deadline, each answer within a size.
 
 use super::{
-    NativeService,
+    NativePart,
     channel::MESSAGE_BYTES_MAX,
     contract::{
         Empty, ExecuteRequest, HealthCheckRequest, HealthCheckResponse,
@@ -55,19 +55,19 @@ pub struct ToolAnswer {
 }
 
 /// Asks one service how it is.
-pub(super) async fn health(channel: &Channel, service: NativeService) -> Result<Health, Failure> {
+pub(super) async fn health(channel: &Channel, service: NativePart) -> Result<Health, Failure> {
     let channel = channel.clone();
     let request = HealthCheckRequest {};
     // One arm per service: the generated clients have no common shape.
     let asked = async move {
         match service {
-            NativeService::Gateway => GatewayServiceClient::new(channel).health_check(request).await,
-            NativeService::Tool => ToolServiceClient::new(channel).health_check(request).await,
-            NativeService::Comm => CommServiceClient::new(channel).health_check(request).await,
-            NativeService::Channel => ChannelServiceClient::new(channel).health_check(request).await,
-            NativeService::Ui => UiServiceClient::new(channel).health_check(request).await,
-            NativeService::Schedule => ScheduleServiceClient::new(channel).health_check(request).await,
-            NativeService::Hooks => HookServiceClient::new(channel).health_check(request).await,
+            NativePart::Gateway => GatewayServiceClient::new(channel).health_check(request).await,
+            NativePart::Tool => ToolServiceClient::new(channel).health_check(request).await,
+            NativePart::Comm => CommServiceClient::new(channel).health_check(request).await,
+            NativePart::Channel => ChannelServiceClient::new(channel).health_check(request).await,
+            NativePart::Ui => UiServiceClient::new(channel).health_check(request).await,
+            NativePart::Schedule => ScheduleServiceClient::new(channel).health_check(request).await,
+            NativePart::Hooks => HookServiceClient::new(channel).health_check(request).await,
         }
     };
     let what = format!("{}.HealthCheck", service.wire_name());

@@ -1,7 +1,7 @@
 //! From a program on disk to a process that answers, and back to nothing.
 
 use super::{
-    NativeProgram, NativeService,
+    NativePart, NativeProgram,
     asking::{self, Health, ToolAnswer, ToolDescription},
     channel,
 };
@@ -156,8 +156,7 @@ impl NativeApp {
         // Nobody else may ask it. A file that is gone again is the app's own affair.
         fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o600)).ok();
         self.channel = Some(channel);
-        let services =
-            if program.services.is_empty() { &[NativeService::Tool][..] } else { &program.services };
+        let services = if program.services.is_empty() { &[NativePart::Tool][..] } else { &program.services };
         for service in services {
             let mut exit = self.exit.clone();
             let health = tokio::select! {
@@ -173,7 +172,7 @@ impl NativeApp {
     }
 
     /// How a service says it is.
-    pub async fn health(&self, service: NativeService) -> Result<Health, Failure> {
+    pub async fn health(&self, service: NativePart) -> Result<Health, Failure> {
         asking::health(self.channel()?, service).await
     }
 

@@ -2,7 +2,7 @@
 
 use crate::request::JsonOrNothing;
 use axum::{Json, extract::State};
-use roost_host::{Host, Mode};
+use roost_host::{Host, modes::Mode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -13,7 +13,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use roost_host::{
-    Host, Mode,
+    Host,
+    modes::Mode,
     voice::{sealed, unsealed},
 };
 use roost_protocol::{Failure, Reason};

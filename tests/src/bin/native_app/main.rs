@@ -5,6 +5,7 @@
     missing_docs,
     unreachable_pub,
     clippy::all,
+    clippy::too_many_lines,
     clippy::allow_attributes_without_reason,
     reason = "made from the contract"
 )]

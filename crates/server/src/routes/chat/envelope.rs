@@ -8,8 +8,9 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use roost_host::{
-    ChatAnswer, ChatFailure, Modes,
+    ChatAnswer, ChatFailure,
     chat::{ModelFailure, ModelProblem, Slots, UnknownLine, log_lines, split_slots},
+    modes::Modes,
 };
 use roost_protocol::{Failure, Reason};
 use serde_json::{Map, Value, json};
