@@ -8,4 +8,7 @@
     reason = "made from the contract, of which the host uses a part"
 )]
 
+#[cfg(test)]
+mod vectors; // as another implementation encodes them
+
 tonic::include_proto!("apps.v0");
