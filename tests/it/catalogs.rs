@@ -196,6 +196,7 @@ fn catalogs_of(
         modes: ModeSettings::default(),
         store: StoreSettings::default(),
         apps: roost_host::library::AppSettings::default(),
+        native: roost_host::native::NativePace::default(),
         catalogs: CatalogSettings {
             official: Some(server.url("/index.json")),
             raw: Some(server.url("/raw")),

@@ -194,6 +194,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         store,
         catalogs,
         apps: roost_host::library::AppSettings { cool_down_days: settings.apps.cool_down_days },
+        native: roost_host::native::NativePace::default(),
     };
     Ok(Config { host, port, neighbours, listeners, person })
 }

@@ -12,7 +12,7 @@ use crate::{
     host::{Host, Inner},
     knowledge::NoProgress,
     pages::with_page_tools,
-    perform::Request,
+    perform::{ChosenBy, Request},
     roster::Callable,
     runs::{
         ActiveRun, Beginning, Cancels, Moment, RecordedModel, RecordedTools, RunKind, RunStatus, SeenFile,
@@ -155,6 +155,7 @@ impl Inner {
         on_event: Option<OnEvent<'_>>,
     ) -> Result<ChatAnswer, ChatFailure> {
         self.first_look().await;
+        self.start_native_apps().await;
         let toolbox = self.toolbox();
         if let Some(explicit) = parse_explicit(&request.input, &toolbox.definitions) {
             let run = self.begin_turn(TurnInputs::without_model(&request), None).await;
@@ -249,6 +250,7 @@ impl Inner {
             user: request.user.as_ref(),
             query: &request.input,
             depth: request.depth,
+            chosen_by: ChosenBy::Model,
             run: run.as_ref().map(|run| run.id.as_str()),
         };
         let tools = AgentTools::new(self, toolbox, &caller);

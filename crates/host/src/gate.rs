@@ -189,7 +189,7 @@ pub struct Gate {
 }
 
 /// What lies in the home folder and is nobody's but the host's.
-const OWN_FILES: [&str; 23] = [
+const OWN_FILES: [&str; 24] = [
     "grants.json",
     "grants.lock",
     "audit",
@@ -213,6 +213,7 @@ const OWN_FILES: [&str; 23] = [
     "conversations",
     "apps",
     "roost.lock",
+    "native",
 ];
 
 impl Gate {

@@ -16,6 +16,7 @@ use crate::{
     library::LibraryState,
     memory::Memories,
     modes::Modes,
+    native::{NativeApps, native_named},
     owner::OwnerToken,
     pages::{self, PageMemory},
     perform::{Request, Surroundings, perform},
@@ -32,7 +33,7 @@ use crate::{
 };
 use roost_apps::{AgentFile, Description};
 use roost_chat::Models;
-use roost_protocol::{AgentListing, AgentName, CallOutcome, Failure, Reason, Serving};
+use roost_protocol::{AgentListing, AgentName, AppId, CallOutcome, Failure, Reason, Serving};
 use roost_runtime::{Afterwards, Runtime};
 use serde_json::json;
 use std::{
@@ -78,6 +79,7 @@ pub(crate) struct Inner {
     pub(crate) runs: RunState,
     pub(crate) store: Arc<Store>,
     pub(crate) folders: Folders,
+    pub(crate) native: NativeApps,
     pub(crate) tokens: Tokens,
     pub(crate) catalogs: Result<HostCatalogs, Failure>,
     pub(crate) library: LibraryState,
@@ -145,13 +147,13 @@ impl Host {
     /// The agents as they are known now, without looking and without copying.
     #[must_use]
     pub fn roster(&self) -> KnownAgents {
-        KnownAgents(self.inner.agents.roster())
+        KnownAgents { with_native: self.inner.with_native(), roster: self.inner.agents.roster() }
     }
 
     /// The agents as they are known now, without looking.
     #[must_use]
     pub fn known_agents(&self) -> Vec<AgentListing> {
-        self.inner.agents.listings()
+        self.roster().agents().to_vec()
     }
 
     /// Looks at the folder and at every file that changed, and returns all agents.
@@ -178,8 +180,13 @@ impl Host {
 
     /// The current entry of one agent.
     pub async fn agent(&self, name: &str) -> Result<AgentListing, Failure> {
-        let (roster, callable) = self.inner.agents.current(name).await?;
-        Ok(roster.listings[callable.listing].clone())
+        match self.inner.agents.current(name).await {
+            Ok((roster, callable)) => Ok(roster.listings[callable.listing].clone()),
+            Err(failure) => {
+                let tool = self.inner.native_tool(name).await.filter(|_| is_unknown(&failure));
+                tool.map(|tool| tool.listing(None)).ok_or(failure)
+            }
+        }
     }
 
     /// Calls an agent of this home by name.
@@ -207,13 +214,17 @@ impl Host {
 
 /// All agents at one moment.
 #[derive(Debug)]
-pub struct KnownAgents(Arc<Roster>);
+pub struct KnownAgents {
+    roster: Arc<Roster>,
+    /// All of them with the tools of native apps, where there are any.
+    with_native: Option<Vec<AgentListing>>,
+}
 
 impl KnownAgents {
     /// Every one of them, in the order of the list.
     #[must_use]
     pub fn agents(&self) -> &[AgentListing] {
-        &self.0.listings
+        self.with_native.as_deref().unwrap_or(&self.roster.listings)
     }
 }
 
@@ -255,14 +266,40 @@ impl Inner {
         name: &str,
         request: &Request,
     ) -> Result<CallOutcome, Failure> {
-        let (_, callable) = among.current(name).await?;
+        // Not looked for on disk: an agent file that comes to have the name is found by its watch.
+        if std::ptr::eq(among, &self.agents)
+            && self.agents.roster().find(name).is_none()
+            && let Some(tool) = self.native.tools().find(name)
+        {
+            return self.call_native(tool, request).await;
+        }
+        let callable = match among.current(name).await {
+            Ok((_, callable)) => callable,
+            Err(failure) => match self.native_tool(name).await.filter(|_| is_unknown(&failure)) {
+                Some(tool) if std::ptr::eq(among, &self.agents) => {
+                    return self.call_native(&tool, request).await;
+                }
+                _ => return Err(failure),
+            },
+        };
         let runnable = self.runnable_of(among, &callable).await?;
         self.perform(&runnable, &callable.name, callable.serving, request).await
     }
 
     /// The agents as tools of a model, as they are known now.
     pub(crate) fn toolbox(&self) -> Arc<Toolbox> {
-        self.toolbox.of(self.agents.roster())
+        self.toolbox.of(self.agents.roster(), self.native.tools())
+    }
+
+    /// All agents, where tools of native apps are among them.
+    fn with_native(&self) -> Option<Vec<AgentListing>> {
+        let (roster, tools) = (self.agents.roster(), self.native.tools());
+        tools.iter().next()?;
+        let native = tools.iter().map(|tool| {
+            let holder = roster.find(tool.name.as_str()).map(|holder| holder.file_name.as_str());
+            tool.listing(holder)
+        });
+        Some(roster.listings.iter().cloned().chain(native).collect())
     }
 
     async fn perform(
@@ -281,13 +318,23 @@ impl Inner {
         if let Ok(outcome) = &mut performed {
             outcome.receipt.workspace = Some(report).filter(|report| !report.is_empty());
         }
+        self.written_down(name, &runnable.standing.caller.app, performed)
+    }
+
+    /// Notes a call, and keeps it where there is something to explain.
+    pub(crate) fn written_down(
+        &self,
+        name: &AgentName,
+        app: &AppId,
+        performed: Result<CallOutcome, Failure>,
+    ) -> Result<CallOutcome, Failure> {
         self.note_call(name, &performed);
         let outcome = performed?;
         if outcome.error.is_some() || !outcome.receipt.refused.is_empty() {
             self.call_log.keep(&CallRecord {
                 time: jiff::Timestamp::now().to_string(),
                 agent: outcome.agent.clone(),
-                app: runnable.standing.caller.app.clone(),
+                app: app.clone(),
                 error: outcome.error.clone().map(|failure| self.resolved.cleared(failure)),
                 receipt: outcome.receipt.clone(),
             });
@@ -311,7 +358,7 @@ impl Inner {
         self.book.note("call", detail);
     }
 
-    fn around<'a>(&'a self, context: &'a str) -> Surroundings<'a> {
+    pub(crate) fn around<'a>(&'a self, context: &'a str) -> Surroundings<'a> {
         Surroundings { gate: &self.gate, places: self.workshop.places(), call: self.call_ids.next(), context }
     }
 
@@ -320,6 +367,9 @@ impl Inner {
     pub(crate) async fn standing(&self, app: &str) -> Result<Standing, Failure> {
         if let Some(page) = pages::page_named(app) {
             return self.page_standing(page).await;
+        }
+        if let Some(id) = native_named(app) {
+            return self.native_standing(id).await;
         }
         let installed = self.file_of_app(app);
         let app = installed.as_deref().unwrap_or(app);
@@ -378,6 +428,11 @@ impl Inner {
         let runnable = self.workshop.prepare(file, folder).await?;
         Ok(runnables.keep(&callable.path, runnable))
     }
+}
+
+/// True when no agent file has the name.
+fn is_unknown(failure: &Failure) -> bool {
+    failure.reason == Reason::UnknownAgent
 }
 
 /// The bytes that answer for a name.

@@ -67,7 +67,7 @@ pub use self::{
     host::{Host, KnownAgents, OpenFile},
     knowledge::{NoProgress, Progress},
     owner::OwnerToken,
-    perform::Request,
+    perform::{ChosenBy, Request},
     rights::{AppRights, RightState, State as RightStateKind},
     services::{EndpointAnswer, EndpointBody, EndpointRequest, Served},
     settings::{AgentSettings, Home, HostSettings, ModeSettings, SandboxSettings, StoreSettings, Variables},

@@ -1,158 +1,25 @@
-//! Native apps, for those who run them: a package tried out in the sandbox, alone and without rights.
+//! Native apps, for those who run them: started in the sandbox, kept running, and taking part as tools.
+//!
+//! What is an app on disk, and who vouches for it, is decided in `apps::native`; gRPC is spoken in `runtime::native` only.
 
-use crate::{contract::ContractResult, host::Host};
-use roost_apps::{
-    ContractCheck,
-    native::{Capability, NativePackage},
+mod folder; // an app that may run
+mod launch; // from a folder to an app that answers
+mod state; // what becomes of it
+mod pace; // how patient the host is
+mod keeper; // one app, kept running
+mod running; // all of them
+mod startup; // those that lie in the home
+mod tools; // what they can do for a model
+mod trial; // a package tried out
+
+pub(crate) use self::{
+    folder::native_named,
+    tools::{NativeTool, NativeTools},
 };
-use roost_protocol::{AgentName, Failure, NetworkMode, Reason, Refusal};
-use roost_runtime::{Confinement, NativeApp, NativePart, NativeProgram, Scratch};
-use serde_json::Value;
-use std::{
-    collections::BTreeSet, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path, time::Instant,
+pub use self::{
+    folder::{NativeFolder, NativeOrigin},
+    pace::NativePace,
+    running::NativeApps,
+    state::{LeftOut, NativePhase, NativeState},
+    trial::{native_answers, native_tests},
 };
-
-/// Starts the package's app from a copy, asks it everything that its capabilities promise and that is wired here, and ends
-/// it. Nothing of it stays.
-pub async fn native_tests(host: &Host, package: &NativePackage) -> Result<ContractResult, Failure> {
-    let unusable =
-        |error: io::Error| Failure::new(Reason::Internal, format!("unpack the app to test: {error}"));
-    let stage = tempfile::tempdir().map_err(unusable)?;
-    let program = staged(host, package, stage.path()).map_err(unusable)?;
-    let mut tests = Vec::new();
-    let begun = Instant::now();
-    match host.runtime().start_native(&program).await {
-        Err(failure) => tests.push(check("starts", Err(failure))),
-        Ok(app) => {
-            let took = format!("healthy after {} ms", begun.elapsed().as_millis());
-            tests.push(check("starts", Ok(took)));
-            ask(&app, &program, &mut tests).await;
-            tests.push(within_its_bounds(&app.take_refused()));
-            let begun = Instant::now();
-            app.stop().await;
-            tests.push(check("ends", Ok(format!("gone after {} ms", begun.elapsed().as_millis()))));
-        }
-    }
-    Ok(ContractResult { ok: tests.iter().all(|test| test.passed), tests, not_tested: Vec::new() })
-}
-
-async fn ask(app: &NativeApp, program: &NativeProgram, tests: &mut Vec<ContractCheck>) {
-    for service in &program.services {
-        let health = app.health(*service).await;
-        let told = health.map(|health| format!("{} {}", health.name, health.version));
-        tests.push(check(health_test(*service), told));
-    }
-    if !program.services.contains(&NativePart::Tool) {
-        return;
-    }
-    match app.describe_tool().await {
-        Err(failure) => tests.push(check("tool_describes_itself", Err(failure))),
-        Ok(tool) => {
-            tests.push(check("tool_describes_itself", Ok(tool.description.clone())));
-            let name = AgentName::parse(&tool.name).map(|name| format!("the name is {name}"));
-            tests.push(check(
-                "tool_name_is_tool_safe",
-                name.map_err(|error| Failure::new(Reason::InvalidName, error.to_string())),
-            ));
-            tests.push(check("tool_schema_is_an_object", schema(&tool.schema)));
-        }
-    }
-    let answer = app.execute(b"{}".to_vec()).await.map(|answer| {
-        let how = if answer.is_error { "an error of its own" } else { "a result" };
-        format!("{how}, {} characters", answer.content.chars().count())
-    });
-    tests.push(check("tool_answers", answer));
-}
-
-fn schema(bytes: &[u8]) -> Result<String, Failure> {
-    let schema: Option<Value> = serde_json::from_slice(bytes).ok();
-    match schema.filter(|schema| schema["type"] == "object") {
-        Some(schema) => {
-            let count = schema["properties"].as_object().map_or(0, serde_json::Map::len);
-            Ok(format!("{count} parameters"))
-        }
-        None => Err(Failure::plain(Reason::InvalidSchema)),
-    }
-}
-
-fn health_test(service: NativePart) -> &'static str {
-    match service {
-        NativePart::Gateway => "gateway_is_healthy",
-        NativePart::Tool => "tool_is_healthy",
-        NativePart::Comm => "comm_is_healthy",
-        NativePart::Channel => "channel_is_healthy",
-        NativePart::Ui => "ui_is_healthy",
-        NativePart::Schedule => "schedule_is_healthy",
-        NativePart::Hooks => "hooks_are_healthy",
-    }
-}
-
-/// What was refused is told; an app that works without it is none the worse.
-fn within_its_bounds(refused: &[Refusal]) -> ContractCheck {
-    if refused.is_empty() {
-        return ContractCheck::new("stays_in_its_sandbox", true, "nothing was refused to it");
-    }
-    let what: BTreeSet<&str> = refused.iter().map(|refusal| refusal.what.as_str()).collect();
-    let what: Vec<&str> = what.into_iter().collect();
-    ContractCheck::new("stays_in_its_sandbox", true, format!("refused to it: {}", what.join(", ")))
-}
-
-fn check(test: &'static str, outcome: Result<String, Failure>) -> ContractCheck {
-    match outcome {
-        Ok(message) => ContractCheck::new(test, true, message),
-        Err(failure) => {
-            ContractCheck::new(test, false, format!("{} [{}]", failure.message, failure.reason.code()))
-        }
-    }
-}
-
-/// A copy of the app with folders of its own.
-fn staged(host: &Host, package: &NativePackage, stage: &Path) -> io::Result<NativeProgram> {
-    let settings = &host.inner.settings;
-    let manifest = package.manifest();
-    let (folder, run) = (stage.join("app"), stage.join("run"));
-    let data = folder.join("data");
-    package.unpack(&folder)?;
-    let scratch = Scratch::below(&stage.join("scratch"));
-    for folder in [&run, &data].into_iter().chain(scratch.folders()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    let mut variables = settings.environment.clone();
-    variables.insert("TMPDIR".to_owned(), scratch.temporary.to_string_lossy().into_owned());
-    let services: BTreeSet<NativePart> = manifest.provides.iter().map(part_of).collect();
-    Ok(NativeProgram {
-        id: manifest.id.to_string(),
-        name: manifest.name.clone(),
-        version: manifest.version.clone(),
-        binary: folder.join(package.binary().0),
-        socket: run.join("app.sock"),
-        variables,
-        startup: manifest.startup_timeout,
-        services: services.into_iter().collect(),
-        limits: settings.limits.clone(),
-        confinement: Confinement {
-            readable: vec![folder.clone()],
-            writable: vec![data.clone(), run],
-            own_folders: 2,
-            scratch,
-            may_start_programs: false,
-            network: NetworkMode::None,
-            secrets: Vec::new(),
-            required: settings.sandbox.required,
-        },
-        folder,
-        data,
-    })
-}
-
-fn part_of(capability: &Capability) -> NativePart {
-    match capability {
-        Capability::Gateway => NativePart::Gateway,
-        Capability::Tool(_) | Capability::Vision | Capability::Browser => NativePart::Tool,
-        Capability::Comm => NativePart::Comm,
-        Capability::Channel(_) => NativePart::Channel,
-        Capability::Ui => NativePart::Ui,
-        Capability::Schedule => NativePart::Schedule,
-        Capability::Hooks => NativePart::Hooks,
-    }
-}

@@ -24,10 +24,22 @@ pub struct Request {
     pub breadcrumbs: Vec<String>,
     /// Whether the agent is told who calls, in place of whatever the arguments say.
     pub tells_user: bool,
+    /// Who chose to call.
+    pub chosen_by: ChosenBy,
     /// How many chats stand above the call.
     pub depth: u32,
     /// The run it is part of.
     pub run: Option<String>,
+}
+
+/// Who chose that something is called, and with what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ChosenBy {
+    /// A person or a program that asked for exactly this.
+    #[default]
+    Caller,
+    /// A model.
+    Model,
 }
 
 impl Request {

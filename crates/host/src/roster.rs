@@ -245,7 +245,7 @@ impl Assembly<'_> {
             name: name.to_owned(),
             file: self.file_name.to_owned(),
             source: self.source.map(str::to_owned),
-            language: self.state.language,
+            language: self.state.language.into(),
             state,
             reason,
             description: String::new(),

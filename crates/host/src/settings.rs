@@ -3,6 +3,7 @@
 use crate::{
     gate::Policy,
     library::{InstalledFiles, Owner},
+    native::NativePace,
 };
 use roost_apps::library::LibraryPlaces;
 use roost_chat::ModelSettings;
@@ -174,6 +175,12 @@ impl Home {
         self.root.join("apps/.catalogs")
     }
 
+    /// Native apps, a folder for each, or a link to the folder of somebody who works on one.
+    #[must_use]
+    pub fn native(&self) -> PathBuf {
+        self.root.join("native")
+    }
+
     /// Local models.
     #[must_use]
     pub fn models(&self) -> PathBuf {
@@ -218,6 +225,8 @@ pub struct HostSettings {
     pub catalogs: CatalogSettings,
     /// How installed apps are kept current.
     pub apps: AppSettings,
+    /// How patient the host is with native apps.
+    pub native: NativePace,
 }
 
 /// How installed apps are kept current.

@@ -1,6 +1,9 @@
 //! The agents as tools of a model: definitions, relevance and contributions, made once for each state of the roster.
 
-use crate::roster::{Callable, Roster};
+use crate::{
+    native::{NativeTool, NativeTools},
+    roster::{Callable, Roster},
+};
 use roost_chat::{Priorities, Ranking, Shortlist, ToolDefinition, ToolForms, names_in};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Everything a turn needs to know of the agents.
 pub(crate) struct Toolbox {
     pub(crate) roster: Arc<Roster>,
+    native: Arc<NativeTools>,
     pub(crate) definitions: Vec<ToolDefinition>,
     pub(crate) ranking: Ranking,
     /// Agents that add something to every system prompt.
@@ -20,24 +24,32 @@ pub(crate) struct Toolbox {
 /// What was said before counts less than what is said now.
 const EARLIER_WEIGHT: f32 = 0.3;
 
-/// The toolbox of the current roster, kept until the roster changes.
+/// The toolbox of the current roster and the native apps that run, kept until one of them changes.
 #[derive(Default)]
 pub(crate) struct CurrentToolbox(Mutex<Option<Arc<Toolbox>>>);
 
 impl CurrentToolbox {
-    pub(crate) fn of(&self, roster: Arc<Roster>) -> Arc<Toolbox> {
+    pub(crate) fn of(&self, roster: Arc<Roster>, native: Arc<NativeTools>) -> Arc<Toolbox> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
-            Some(toolbox) if Arc::ptr_eq(&toolbox.roster, &roster) => Arc::clone(toolbox),
-            _ => Arc::clone(current.insert(Arc::new(Toolbox::new(roster)))),
+            Some(toolbox)
+                if Arc::ptr_eq(&toolbox.roster, &roster) && Arc::ptr_eq(&toolbox.native, &native) =>
+            {
+                Arc::clone(toolbox)
+            }
+            _ => Arc::clone(current.insert(Arc::new(Toolbox::new(roster, native)))),
         }
     }
 }
 
 impl Toolbox {
-    fn new(roster: Arc<Roster>) -> Self {
+    fn new(roster: Arc<Roster>, native: Arc<NativeTools>) -> Self {
         let callable = roster.callable();
-        let definitions: Vec<ToolDefinition> = callable.iter().map(|one| definition(&roster, one)).collect();
+        let mut definitions: Vec<ToolDefinition> =
+            callable.iter().map(|one| definition(&roster, one)).collect();
+        // An agent file that has the name keeps it.
+        let free = native.iter().filter(|tool| roster.find(tool.name.as_str()).is_none());
+        definitions.extend(free.map(|tool| native_definition(tool)));
         let ranking = Ranking::new(definitions.iter().map(ToolDefinition::described));
         let contributors =
             callable.iter().filter(|one| one.has_system_context).map(|one| (*one).clone()).collect();
@@ -49,11 +61,11 @@ impl Toolbox {
             .collect();
         quarantined.dedup();
         let forms = ToolForms::of(&definitions);
-        Self { definitions, ranking, contributors, quarantined, roster, forms }
+        Self { definitions, ranking, contributors, quarantined, roster, native, forms }
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.roster.find(name).is_some()
+        self.roster.find(name).is_some() || self.native.find(name).is_some()
     }
 
     /// The tools for one turn: all of them, or those that fit this conversation best.
@@ -90,6 +102,14 @@ fn definition(roster: &Roster, callable: &Callable) -> ToolDefinition {
         parameters
     };
     ToolDefinition { name: callable.name.as_str().to_owned(), description, parameters }
+}
+
+fn native_definition(tool: &NativeTool) -> ToolDefinition {
+    ToolDefinition {
+        name: tool.name.as_str().to_owned(),
+        description: tool.description.clone(),
+        parameters: tool.parameters.clone(),
+    }
 }
 
 /// Agents that were called earlier in this conversation: the model may want them again.

@@ -26,7 +26,7 @@ pub use self::{
         Language, Tenant, UserGuid, is_id_text,
     },
     limits::Limits,
-    listing::{AgentListing, AgentState, EndpointListing, Serving},
+    listing::{AgentLanguage, AgentListing, AgentState, EndpointListing, Serving},
     media_type::media_type,
     perform::{
         CallId, CallOutcome, Enforcement, HostTraffic, Level, ModelUse, NetworkMode, Performed, Receipt,

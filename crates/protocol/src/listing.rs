@@ -14,8 +14,8 @@ pub struct AgentListing {
     /// The connected source the file came from; absent for the home's own agents folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Its language.
-    pub language: Language,
+    /// What it is written in.
+    pub language: AgentLanguage,
     /// Whether it can be called.
     pub state: AgentState,
     /// Why it is not `ready`, or why an older version serves.
@@ -31,6 +31,27 @@ pub struct AgentListing {
     /// Digest of the file's current content, when it could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+}
+
+/// What an agent is written in, as lists show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentLanguage {
+    /// Python.
+    Python,
+    /// TypeScript or JavaScript.
+    TypeScript,
+    /// Any language: it is a tool of a native app.
+    Native,
+}
+
+impl From<Language> for AgentLanguage {
+    fn from(language: Language) -> Self {
+        match language {
+            Language::Python => Self::Python,
+            Language::TypeScript => Self::TypeScript,
+        }
+    }
 }
 
 /// One line of the list of services.

@@ -284,6 +284,14 @@ reasons! {
     TrustUnusable = "trust_unusable", "What this home trusts cannot be read, so nothing is trusted.", "restore the folder `keys` of the home, or remove `keys/trust.json` to trust nobody";
     /// No such key, publisher or store.
     UnknownTrust = "unknown_trust", "There is no key, publisher or store of this name.", "see `roost keys list`";
+    /// A person has to say so first.
+    ApprovalNeeded = "approval_needed", "A person has to say so first.", "run it yourself with `roost call`, or write it into the conversation as `/Name key=value`";
+    /// A native app does not run now.
+    NativeNotRunning = "native_not_running", "The native app does not run.", "see its state and its log in the folder `logs` of the home";
+    /// A native app ended or hung too often.
+    NativeGivenUp = "native_given_up", "The native app failed too often and is not started again.", "see its log in the folder `logs` of the home, then start it again";
+    /// There is no native app of this id.
+    UnknownNativeApp = "unknown_native_app", "There is no native app of this id.", "see which apps run in the answer of `roost doctor`";
     /// A native app did not come to answer.
     NativeStartFailed = "native_start_failed", "The native app did not start.", "see its log in the folder `logs` of the home";
     /// A call of the contract that the app does not have.

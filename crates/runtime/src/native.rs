@@ -5,12 +5,15 @@
 
 mod contract; // messages and calls, made from proto/
 mod channel; // the connection to an app
+mod orphan; // what an earlier host left
 mod launch; // from a program to a process that answers
-mod asking; // what an app is asked
+mod asking; // how an app is asked
+mod tool; // tools
 
 pub use self::{
-    asking::{Health, ToolAnswer, ToolDescription},
+    asking::Health,
     launch::NativeApp,
+    tool::{ToolAnswer, ToolDescription},
 };
 
 use crate::confinement::Confinement;
@@ -42,6 +45,8 @@ pub struct NativeProgram {
     pub binary: PathBuf,
     /// Where it has to listen. The folder around it must be its own to write.
     pub socket: PathBuf,
+    /// Where it is written down which process it is, in a folder that it cannot write to.
+    pub mark: PathBuf,
     /// Where it keeps what is its own.
     pub data: PathBuf,
     /// What it sees of the host's environment.

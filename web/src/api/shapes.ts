@@ -13,7 +13,7 @@ export interface Agent {
   name: string;
   file: string;
   source?: string;
-  language: 'python' | 'typescript';
+  language: 'python' | 'typescript' | 'native';
   state: AgentState;
   reason?: Failure;
   description: string;

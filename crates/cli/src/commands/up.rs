@@ -32,6 +32,7 @@ pub(crate) async fn up(
     let record = running::publish(host.home(), port, &others)?;
     let watching = roost_host::watch(&host)?;
     look_for_models(&host);
+    start_native_apps(&host);
     let stop = stop_signal()?.shared();
     let address = format!("http://127.0.0.1:{port}");
     if output.json {
@@ -60,6 +61,7 @@ pub(crate) async fn up(
     };
     rest?;
     drop((watching, record, book));
+    host.native_apps().stop_all().await;
     host.flush()?;
     served.map(|()| ExitCode::SUCCESS)
 }
@@ -71,6 +73,13 @@ fn look_for_models(host: &Host) {
     models.login().resume();
     // Ends by itself after some hundred milliseconds.
     drop(tokio::spawn(async move { models.discover().await }));
+}
+
+/// Starts the native apps of the home while the first clients arrive.
+fn start_native_apps(host: &Host) {
+    let host = host.clone();
+    // Ends by itself when each of them answers or was given up.
+    drop(tokio::spawn(async move { host.start_native_apps().await }));
 }
 
 /// Resolves when a person or the system wants the host to stop.

@@ -1,6 +1,11 @@
 //! The agents as a turn uses them.
 
-use crate::{host::Inner, pages::is_page_tool, perform::Request, toolbox::Toolbox};
+use crate::{
+    host::Inner,
+    pages::is_page_tool,
+    perform::{ChosenBy, Request},
+    toolbox::Toolbox,
+};
 use futures::future::BoxFuture;
 use roost_chat::{ToolAnswer, ToolCall, Tools};
 use roost_protocol::{CallOutcome, Failure, ModelUse, UserGuid};
@@ -23,6 +28,8 @@ pub(super) struct Caller<'a> {
     pub(super) user: Option<&'a UserGuid>,
     pub(super) query: &'a str,
     pub(super) depth: u32,
+    /// Who chose what is called.
+    pub(super) chosen_by: ChosenBy,
     /// The run it happens in.
     pub(super) run: Option<&'a str>,
 }
@@ -64,6 +71,7 @@ impl Tools for AgentTools<'_> {
                     breadcrumbs: chain.breadcrumbs.clone(),
                     tells_user: true,
                     depth: self.caller.depth,
+                    chosen_by: self.caller.chosen_by,
                     run: self.caller.run.map(str::to_owned),
                 }
             };

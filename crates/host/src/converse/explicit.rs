@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     host::Inner,
+    perform::ChosenBy,
     runs::{ActiveRun, RecordedTools},
     toolbox::Toolbox,
 };
@@ -39,6 +40,7 @@ impl Inner {
             user: request.user.as_ref(),
             query: &request.input,
             depth: request.depth,
+            chosen_by: ChosenBy::Caller,
             run: run.map(|run| run.id.as_str()),
         };
         let agents = AgentTools::new(self, toolbox, &caller);

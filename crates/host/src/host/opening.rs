@@ -16,6 +16,7 @@ use crate::{
     local_models::{LocalModels, LocalServer},
     memory::Memories,
     modes::Modes,
+    native::NativeApps,
     pages::PageMemory,
     program::Workshop,
     runs::{Resolved, RunState},
@@ -75,6 +76,12 @@ impl Host {
         let browsers = BrowserSessions::new(&settings.home);
         let inner = Inner {
             folders: Folders::new(&settings.home),
+            native: NativeApps::new(
+                runtime.clone(),
+                Arc::clone(&settings),
+                Arc::clone(&gate),
+                Arc::clone(&book),
+            ),
             catalogs: HostCatalogs::open(&settings),
             library: LibraryState::open(&settings.home),
             pages: PageMemory::default(),

@@ -1,10 +1,6 @@
 //! From a program on disk to a process that answers, and back to nothing.
 
-use super::{
-    NativePart, NativeProgram,
-    asking::{self, Health, ToolAnswer, ToolDescription},
-    channel,
-};
+use super::{NativeProgram, asking, channel, orphan};
 use crate::{
     cgroup::Group,
     exit::{Exit, ExitWatch, ended},
@@ -20,15 +16,15 @@ use rustix::process::{Signal, kill_process};
 use std::{
     fs, io,
     os::unix::{fs::PermissionsExt as _, net::UnixStream},
-    path::Path,
-    sync::Arc,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::{
     sync::{oneshot, watch},
     time::sleep,
 };
-use tonic::transport::Channel;
+use tonic::{Response, Status, transport::Channel};
 
 /// The first descriptor after the standard ones; the program finds it closed.
 const HAND_OVER_DESCRIPTOR: i32 = 3;
@@ -42,15 +38,17 @@ const END_WITHIN: Duration = Duration::from_secs(2);
 /// A running app. Dropping it ends its process and everything that one started.
 #[derive(Debug)]
 pub struct NativeApp {
-    /// Absent once it is being stopped: apps wait for open connections before they end.
-    channel: Option<Channel>,
+    /// Absent until it listens, and once it is being stopped: apps wait for open connections before they end.
+    channel: Mutex<Option<Channel>>,
     pid: u32,
     exit: ExitWatch,
     /// Dropped, the process is ended with all it started.
-    kill: Option<oneshot::Sender<()>>,
+    kill: Mutex<Option<oneshot::Sender<()>>>,
     refused: Arc<Refused>,
     enforcement: Enforcement,
-    socket: std::path::PathBuf,
+    socket: PathBuf,
+    /// Where it is written down which process it is.
+    mark: PathBuf,
     wall: Duration,
     _group: Option<Group>,
     _notices: Option<Notices>,
@@ -60,7 +58,8 @@ impl NativeApp {
     /// Starts the program in its sandbox and waits until every service it offers is healthy.
     pub(crate) async fn start(program: &NativeProgram, around: &Surroundings) -> Result<Self, Failure> {
         program.check_socket_path()?;
-        let mut app = Self::spawn(program, around).await?;
+        orphan::end_earlier(&program.mark);
+        let app = Self::spawn(program, around).await?;
         let started = tokio::time::timeout(program.startup, app.answers(program)).await;
         match started {
             Ok(Ok(())) => Ok(app),
@@ -115,6 +114,7 @@ impl NativeApp {
         .start()
         .map_err(refuse)?;
         let outer = child.id().ok_or_else(|| Failure::plain(Reason::NativeStartFailed))?;
+        orphan::mark(&program.mark, outer).map_err(refuse)?;
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = watch::channel(None);
         drop(tokio::spawn(keep(child, killed, sender)));
@@ -128,13 +128,14 @@ impl NativeApp {
         let pid =
             if enclosed.has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
         Ok(Self {
-            channel: None,
+            channel: Mutex::new(None),
             pid,
             exit,
-            kill: Some(kill),
+            kill: Mutex::new(Some(kill)),
             refused,
             enforcement: machine.enforcer.complete(enclosed.enforcement),
             socket: program.socket.clone(),
+            mark: program.mark.clone(),
             wall: program.limits.wall(),
             _group: enclosed.group,
             _notices: notices.map_err(refuse)?,
@@ -142,7 +143,7 @@ impl NativeApp {
     }
 
     /// Waits for the socket and for every service behind it.
-    async fn answers(&mut self, program: &NativeProgram) -> Result<(), Failure> {
+    async fn answers(&self, program: &NativeProgram) -> Result<(), Failure> {
         let channel = loop {
             if let Some(exit) = *self.exit.borrow() {
                 return Err(early_end(exit));
@@ -155,9 +156,8 @@ impl NativeApp {
         };
         // Nobody else may ask it. A file that is gone again is the app's own affair.
         fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o600)).ok();
-        self.channel = Some(channel);
-        let services = if program.services.is_empty() { &[NativePart::Tool][..] } else { &program.services };
-        for service in services {
+        *self.channel.lock().unwrap_or_else(PoisonError::into_inner) = Some(channel);
+        for service in &program.services {
             let mut exit = self.exit.clone();
             let health = tokio::select! {
                 health = self.health(*service) => health?,
@@ -171,23 +171,42 @@ impl NativeApp {
         Ok(())
     }
 
-    /// How a service says it is.
-    pub async fn health(&self, service: NativePart) -> Result<Health, Failure> {
-        asking::health(self.channel()?, service).await
-    }
-
-    /// What the app's tool says it is.
-    pub async fn describe_tool(&self) -> Result<ToolDescription, Failure> {
-        asking::describe_tool(self.channel()?).await
-    }
-
-    /// Runs the app's tool with this JSON.
-    pub async fn execute(&self, input: Vec<u8>) -> Result<ToolAnswer, Failure> {
+    /// Asks for one answer, within a deadline and only for as long as the process lives.
+    pub(super) async fn ask<T>(
+        &self,
+        deadline: Duration,
+        what: &str,
+        asked: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<T, Failure> {
         let mut exit = self.exit.clone();
         tokio::select! {
-            answer = asking::execute(self.channel()?, input, self.wall) => answer,
+            answer = asking::within(deadline, what, asked) => answer,
             exit = ended(&mut exit) => Err(exit.failure()),
         }
+    }
+
+    /// Returns when the process is gone, with how it went.
+    pub async fn ended(&self) -> Failure {
+        ended(&mut self.exit.clone()).await.failure()
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// How long one call may take.
+    pub(super) fn wall(&self) -> Duration {
+        self.wall
+    }
+
+    /// CPU time and highest memory of its process so far, in microseconds and kilobytes.
+    #[must_use]
+    pub fn used(&self) -> (u64, u64) {
+        let cpu = process::CpuClock::of(self.pid).and_then(process::CpuClock::now).unwrap_or_default();
+        let memory = process::peak_memory_kb(self.pid).unwrap_or_default();
+        (u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX), memory)
     }
 
     /// What the kernel enforces on it.
@@ -203,8 +222,8 @@ impl NativeApp {
     }
 
     /// Ends it: the connection first, then a request to end, then the end of it and all it started.
-    pub async fn stop(mut self) {
-        self.channel = None;
+    pub async fn stop(&self) {
+        drop(self.channel.lock().unwrap_or_else(PoisonError::into_inner).take());
         let mut exit = self.exit.clone();
         if exit.borrow().is_none() && catches_termination(self.pid) {
             if let Some(pid) = process::as_pid(self.pid)
@@ -215,20 +234,26 @@ impl NativeApp {
             // Whoever does not end by itself is ended.
             tokio::time::timeout(END_WITHIN, ended(&mut exit)).await.ok();
         }
-        drop(self.kill.take());
-        ended(&mut exit).await;
-        fs::remove_file(&self.socket).ok();
+        self.end().await;
     }
 
-    fn channel(&self) -> Result<&Channel, Failure> {
-        self.channel.as_ref().ok_or_else(|| Failure::plain(Reason::NativeStartFailed))
+    /// Ends it at once, with everything it started.
+    async fn end(&self) {
+        drop(self.kill.lock().unwrap_or_else(PoisonError::into_inner).take());
+        ended(&mut self.exit.clone()).await;
+        fs::remove_file(&self.socket).ok();
+        orphan::forget(&self.mark);
+    }
+
+    /// The connection; none while it starts or is stopped.
+    pub(super) fn channel(&self) -> Result<Channel, Failure> {
+        let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        channel.ok_or_else(|| Failure::plain(Reason::NativeNotRunning))
     }
 
     /// Why it did not start, with what was refused to it meanwhile. It is gone when this returns.
-    async fn given_up(mut self, failure: Failure) -> Failure {
-        drop(self.kill.take());
-        ended(&mut self.exit).await;
-        fs::remove_file(&self.socket).ok();
+    async fn given_up(self, failure: Failure) -> Failure {
+        self.end().await;
         let refused: Vec<String> = self.refused.take().into_iter().map(|refusal| refusal.what).collect();
         if refused.is_empty() {
             return failure;

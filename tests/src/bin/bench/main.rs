@@ -248,6 +248,7 @@ impl Bench {
             store: roost_host::StoreSettings::default(),
             catalogs: roost_host::catalogs::CatalogSettings::default(),
             apps: roost_host::library::AppSettings::default(),
+            native: roost_host::native::NativePace::default(),
         };
         let host = Host::open(settings).await?;
         host.agents(&NoProgress).await?;

@@ -1,0 +1,232 @@
+//! The native apps of a home that run, each kept by a task of its own.
+
+use super::{
+    folder::{NativeFolder, app_of},
+    keeper::Kept,
+    launch::LiveApp,
+    pace::NativePace,
+    state::{LeftOut, NativePhase, NativeState},
+    tools::NativeTools,
+};
+use crate::{book::Book, gate::Gate, settings::HostSettings, standing::Standing};
+use futures::future::join_all;
+use roost_apps::LockFile;
+use roost_protocol::{Failure, Reason};
+use roost_runtime::{NativePart, Runtime};
+use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    fs,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::OnceCell;
+
+/// Apps that a host keeps; each is a process that never ends.
+const APPS_MAX: usize = 200;
+
+/// The native apps of a home. Dropping it ends all of them.
+pub struct NativeApps {
+    shared: Arc<Shared>,
+    slots: Mutex<BTreeMap<String, Arc<Slot>>>,
+    /// Set once what lies in the home was started.
+    pub(super) started: OnceCell<()>,
+}
+
+/// What all apps have in common.
+pub(crate) struct Shared {
+    pub(super) runtime: Runtime,
+    pub(super) settings: Arc<HostSettings>,
+    pub(super) gate: Arc<Gate>,
+    pub(super) pace: NativePace,
+    book: Arc<Book>,
+    tools: Mutex<Arc<NativeTools>>,
+    /// Held while apps run: two hosts of one home would end each other's.
+    alone: Mutex<Option<LockFile>>,
+}
+
+/// The place of one id. Whoever changes what is in it holds `changing`.
+#[derive(Default)]
+struct Slot {
+    changing: tokio::sync::Mutex<()>,
+    kept: Mutex<Option<Arc<Kept>>>,
+}
+
+impl NativeApps {
+    pub(crate) fn new(
+        runtime: Runtime,
+        settings: Arc<HostSettings>,
+        gate: Arc<Gate>,
+        book: Arc<Book>,
+    ) -> Self {
+        let shared = Shared {
+            runtime,
+            pace: settings.native.clone(),
+            settings,
+            gate,
+            book,
+            tools: Mutex::default(),
+            alone: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared), slots: Mutex::default(), started: OnceCell::new() }
+    }
+
+    /// Starts an app and returns when it answers; one of the same id is stopped first. One that does not come to answer
+    /// is not tried again, and its state says why.
+    pub async fn start(&self, folder: NativeFolder) -> Result<NativeState, Failure> {
+        self.shared.be_alone()?;
+        let slot = self.slot(folder.id())?;
+        let _changing = slot.changing.lock().await;
+        let earlier = lock(&slot.kept).take();
+        if let Some(earlier) = earlier {
+            earlier.stop().await;
+        }
+        let (kept, told) = Kept::begin(&self.shared, folder);
+        let kept = Arc::new(kept);
+        *lock(&slot.kept) = Some(Arc::clone(&kept));
+        let gone = Failure::new(Reason::NativeNotRunning, "it was stopped while it started");
+        told.await.unwrap_or(Err(gone))?;
+        Ok(kept.state())
+    }
+
+    /// Starts all of these at the same time and returns when each of them answers, or does not.
+    pub async fn start_all(&self, folders: Vec<NativeFolder>) {
+        join_all(folders.into_iter().map(|folder| async move {
+            let id = folder.id().to_owned();
+            if let Err(failure) = self.start(folder).await {
+                tracing::warn!(app = id, %failure, "start a native app");
+            }
+        }))
+        .await;
+    }
+
+    /// Ends an app and returns when it is gone. Its state stays known.
+    pub async fn stop(&self, id: &str) -> Result<NativeState, Failure> {
+        let slot = lock(&self.slots).get(id).cloned().ok_or_else(|| unknown(id))?;
+        let _changing = slot.changing.lock().await;
+        let kept = lock(&slot.kept).clone().ok_or_else(|| unknown(id))?;
+        kept.stop().await;
+        Ok(kept.state())
+    }
+
+    /// Starts an app again that is known, from its folder as it was.
+    pub async fn restart(&self, id: &str) -> Result<NativeState, Failure> {
+        let folder = self.known(id).ok_or_else(|| unknown(id))?;
+        self.start(folder).await
+    }
+
+    /// Ends an app and forgets it.
+    pub async fn forget(&self, id: &str) -> Result<(), Failure> {
+        self.stop(id).await?;
+        lock(&self.slots).remove(id);
+        Ok(())
+    }
+
+    /// Ends all of them.
+    pub async fn stop_all(&self) {
+        let ids: Vec<String> = lock(&self.slots).keys().cloned().collect();
+        join_all(ids.iter().map(|id| self.stop(id))).await;
+    }
+
+    /// All apps that were started, by id.
+    #[must_use]
+    pub fn states(&self) -> Vec<NativeState> {
+        self.all_kept().iter().map(|kept| kept.state()).collect()
+    }
+
+    /// One of them.
+    pub fn state(&self, id: &str) -> Result<NativeState, Failure> {
+        let found = self.states().into_iter().find(|state| state.id == id);
+        found.ok_or_else(|| unknown(id))
+    }
+
+    /// What runs as tools now.
+    pub(crate) fn tools(&self) -> Arc<NativeTools> {
+        Arc::clone(&lock(&self.shared.tools))
+    }
+
+    /// What a known app is to the gate.
+    pub(crate) fn standing(&self, id: &str) -> Result<Standing, Failure> {
+        self.known(id).map(|folder| folder.standing()).ok_or_else(|| unknown(id))
+    }
+
+    fn known(&self, id: &str) -> Option<NativeFolder> {
+        let kept = self.all_kept().into_iter().find(|kept| kept.folder().id() == id)?;
+        Some(kept.folder().clone())
+    }
+
+    fn all_kept(&self) -> Vec<Arc<Kept>> {
+        lock(&self.slots).values().filter_map(|slot| lock(&slot.kept).clone()).collect()
+    }
+
+    fn slot(&self, id: &str) -> Result<Arc<Slot>, Failure> {
+        let mut slots = lock(&self.slots);
+        if slots.len() >= APPS_MAX && !slots.contains_key(id) {
+            let message = format!("more than {APPS_MAX} native apps are not run");
+            return Err(Failure::new(Reason::Busy, message).with_next("remove apps that are not needed"));
+        }
+        Ok(Arc::clone(slots.entry(id.to_owned()).or_default()))
+    }
+}
+
+impl Shared {
+    /// Lets an app that answers take part. What it cannot give is told.
+    pub(super) async fn take_in(&self, live: &Arc<LiveApp>) -> Vec<LeftOut> {
+        let mut left_out = Vec::new();
+        if live.folder.parts().contains(&NativePart::Tool) {
+            match NativeTools::described(live).await {
+                Ok(tool) => {
+                    let mut tools = lock(&self.tools);
+                    match tools.with(tool) {
+                        Ok(more) => *tools = Arc::new(more),
+                        Err(failure) => left_out.push(LeftOut::new("tool", &failure)),
+                    }
+                }
+                Err(failure) => left_out.push(LeftOut::new("tool", &failure)),
+            }
+        }
+        left_out
+    }
+
+    /// Nothing of the app is offered any more when this returns.
+    pub(super) fn take_out(&self, live: &Arc<LiveApp>) {
+        let mut tools = lock(&self.tools);
+        if let Some(fewer) = tools.without(live) {
+            *tools = Arc::new(fewer);
+        }
+    }
+
+    /// Writes down what became of an app.
+    pub(super) fn note(&self, folder: &NativeFolder, phase: NativePhase, reason: Option<&Failure>) {
+        let app = app_of(folder.id());
+        let mut detail = json!({ "app": app, "phase": phase });
+        if let Some(failure) = reason {
+            tracing::warn!(%app, ?phase, %failure, "a native app");
+            detail["reason"] = json!(failure.reason);
+            detail["message"] = json!(failure.message);
+        }
+        self.book.note("native", detail);
+    }
+
+    fn be_alone(&self) -> Result<(), Failure> {
+        let mut alone = lock(&self.alone);
+        if alone.is_none() {
+            let folder = self.settings.home.run();
+            let taken = fs::create_dir_all(&folder)
+                .and_then(|()| LockFile::take(&folder.join("native.lock"), Duration::ZERO));
+            *alone = Some(taken.map_err(|error| {
+                Failure::new(Reason::NativeStartFailed, format!("the native apps of this home: {error}"))
+                    .with_next("ask the host that runs already, or stop it")
+            })?);
+        }
+        Ok(())
+    }
+}
+
+fn unknown(id: &str) -> Failure {
+    Failure::new(Reason::UnknownNativeApp, format!("there is no native app `{id}`"))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
