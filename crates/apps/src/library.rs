@@ -5,6 +5,7 @@
 //! change was cut off. Nothing is run, fetched or granted here.
 
 mod steps; // a change, one step after the other
+mod native_record; // what is known of an installed program
 mod record; // what is known of an installed app
 mod contents; // all of them, as one file
 mod package; // what arrives, checked
@@ -19,9 +20,10 @@ pub use self::{
     contents::Contents,
     from_egg::{EGG_SCHEMA, Egg},
     lock_text::{LOCK_SCHEMA, LockedApp, locked, read_lock},
+    native_record::{NativeChange, NativeRecord},
     package::{Package, package_refused},
     places::LibraryPlaces,
-    record::{AppKind, AppOrigin, AppRecord, PartRecord, SeenVersion, VersionRecord},
+    record::{AppKind, AppOrigin, AppRecord, PartRecord, Quarantine, SeenVersion, VersionRecord},
     steps::Steps,
 };
 

@@ -21,11 +21,11 @@ mod arrival; // what a path holds
 
 pub use self::{
     arrival::{NativeArrival, look_for_native},
-    binary::{BINARY_BYTES_MAX, BinaryFormat, check_binary, find_binary},
+    binary::{BINARY_BYTES_MAX, BinaryFormat, NAMES as BINARY_NAMES, check_binary, find_binary},
     code::{NativeCode, NativeError},
     lists::{Edition, KEY_LIST_BYTES_MAX, KeyList, OlderList, REVOCATIONS_BYTES_MAX, Revocations},
     manifest::{NativeManifest, OauthNeed},
-    names::{Capability, HOOKS, NativeId, slug},
+    names::{Capability, HOOKS, NativeId, compare_versions, slug},
     package::NativePackage,
     public_key::PublicKey,
     report::{NativeReport, NativeSource, NativeSummary, validate_native},
@@ -36,4 +36,5 @@ pub use self::{
         TrustedStore, VerifiedPackage,
     },
 };
+pub(crate) use self::names::is_version;
 pub use ed25519_dalek::SigningKey;

@@ -8,8 +8,8 @@ use super::{
     contents::{Contents, Unfinished},
     lock_text::lock_text,
     places::LibraryPlaces,
-    placing::{Placing, VERSION_LIMITS, digest_at, gone, make_folder, page_files, read_part},
-    record::{AppRecord, VersionRecord},
+    placing::{Placing, digest_at, gone, make_folder, page_files, read_part, version_files},
+    record::{AppKind, AppRecord, VersionRecord},
     steps::Steps,
 };
 use crate::{Files, LockFile, atomic_file};
@@ -126,8 +126,7 @@ impl Library {
     /// The files of a version, as they were installed.
     pub fn files(&self, app: &AppRecord, version: &VersionRecord) -> Result<Files, Failure> {
         let tree = self.places.version(app, version);
-        let files = Files::read_folder(&tree, &VERSION_LIMITS);
-        match files {
+        match version_files(&tree, version) {
             Ok(files) if files.digest() == version.digest => Ok(files),
             _ => Err(tampered(&app.id, &tree)),
         }
@@ -156,7 +155,9 @@ impl Library {
 
     /// Removes the folders of an app that was not installed after all, where nothing is in them.
     pub fn remove_empty_folders(&self, id: &str) {
-        for folder in [self.places.workspace(id), self.places.state(id)] {
+        let (data, logs) = (self.places.native_data(id), self.places.native_logs(id));
+        let own = self.places.native.join(id);
+        for folder in [self.places.workspace(id), self.places.state(id), data, logs, own] {
             // One that is not empty stays, and so does what somebody else put there.
             fs::remove_dir(folder).ok();
         }
@@ -193,7 +194,9 @@ impl Library {
 
     /// A file that a person put there and that is named like the app has the same folders.
     fn check_folders(&self, app: &AppRecord) -> Result<(), Failure> {
-        for kind in [FileKind::Agent, FileKind::Service] {
+        // A program's folders are not where those of files are.
+        let kinds = if app.kind == AppKind::Native { &[][..] } else { &[FileKind::Agent, FileKind::Service] };
+        for &kind in kinds {
             for ending in ["py", "ts", "js"] {
                 let name = format!("{}.{ending}", app.id);
                 let is_own = app
@@ -217,7 +220,7 @@ impl Library {
         if files.digest() != version.digest {
             return Err(io::Error::other("the files are not those of the version"));
         }
-        if Files::read_folder(&tree, &VERSION_LIMITS).is_ok_and(|there| there == *files) {
+        if version_files(&tree, version).is_ok_and(|there| there == *files) {
             return Ok(());
         }
         self.steps.next()?;
@@ -226,7 +229,10 @@ impl Library {
         let staged = staging.join(format!("{}-{}", app.id, version.folder_name()));
         gone(fs::remove_dir_all(&staged))?;
         self.steps.next()?;
-        files.write_beneath(&staged)?;
+        match &version.native {
+            Some(native) => files.write_private_beneath(&staged, &native.binary)?,
+            None => files.write_beneath(&staged)?,
+        }
         self.steps.next()?;
         make_folder(&self.places.app(&app.id))?;
         gone(fs::remove_dir_all(&tree))?;
@@ -321,7 +327,7 @@ impl Library {
         let named: BTreeSet<(String, String)> = contents
             .apps
             .iter()
-            .flat_map(|app| app.versions().map(|version| (app.id.clone(), version.folder_name())))
+            .flat_map(|app| app.kept_versions().map(|version| (app.id.clone(), version.folder_name())))
             .collect();
         for app in names_in(&self.places.apps)? {
             if app.starts_with('.') || !self.places.app(&app).is_dir() {
@@ -365,6 +371,7 @@ fn binder(contents: &Contents) -> io::Result<Vec<u8>> {
     let installed: Vec<serde_json::Value> = contents
         .apps
         .iter()
+        .filter(|app| app.kind != AppKind::Native)
         .map(|app| {
             let current = &app.current;
             let mut entry = json!({ "id": app.id, "version": current.version });

@@ -3,18 +3,25 @@
 //! A local bundle passes the whole gate. What a catalog has already is taken more leniently, and what it says of itself
 //! is kept beside its files, in a manifest that is the same for the same version whatever else the catalog tells.
 
-use super::record::{AppKind, AppOrigin, PartRecord, VersionRecord};
+use super::{
+    native_record::NativeRecord,
+    record::{AppKind, AppOrigin, PartRecord, VersionRecord},
+};
 use crate::{
     AgentFile, Bundle, BundleError, BundleId, Files,
     agent_file::check_file_name,
     catalog::{FetchedApp, LeftOut, PartKind},
     folder_changes::arrival_name,
+    native::VerifiedPackage,
 };
 use roost_protocol::{Digest, Failure, FileKind, Reason, Right};
 use serde_json::{Map, Value, json};
 
 /// Names in the data folder that are no app's: one of them would open every app's files to it.
 const DATA_NAMES: [&str; 5] = ["workspaces", "rapp_ui", "twins", "memory", "shared_memories"];
+
+/// Endings of files that lie, or have rights, where an id would: no program's id has one of them.
+const ID_ENDINGS_TAKEN: [&str; 5] = ["py", "ts", "js", "json", "lock"];
 
 /// Stands for a publisher that nobody named, where the gate wants one.
 const NOBODY: &str = "@nobody";
@@ -47,6 +54,8 @@ pub struct Package {
     pub service: Option<PartRecord>,
     /// Its page.
     pub page: Option<PartRecord>,
+    /// Its program, and who vouches for it.
+    pub native: Option<NativeRecord>,
     /// Files that it does without.
     pub left_out: Vec<LeftOut>,
     /// Files that no catalog named a digest of.
@@ -73,6 +82,7 @@ impl Package {
             agent: part(FileKind::Agent, bundle.agent())?,
             service: part(FileKind::Service, bundle.http_module())?,
             page: bundle.page().map(|(path, bytes)| page(path, bytes)),
+            native: None,
             files: bundle.files().clone(),
             left_out: Vec::new(),
             unchecked: Vec::new(),
@@ -106,11 +116,43 @@ impl Package {
             agent: part(FileKind::Agent, Some((&placed, bytes)))?,
             service: None,
             page: None,
+            native: None,
             files,
             left_out: Vec::new(),
             unchecked: Vec::new(),
         };
         package.checked()
+    }
+
+    /// A program that somebody vouches for whom this home believes. Whose it is says the signature, not the program.
+    pub fn from_verified(verified: &VerifiedPackage, origin: AppOrigin) -> Result<Self, Failure> {
+        let package = verified.package();
+        let manifest = package.manifest();
+        let id = manifest.id.as_str();
+        // Names of other things in the folders that are named by the id, and of files that have rights of their own.
+        let is_taken = id.rsplit_once('.').is_some_and(|(_, ending)| {
+            ID_ENDINGS_TAKEN.iter().any(|taken| ending.eq_ignore_ascii_case(taken))
+        });
+        if is_taken {
+            let message = format!("`{id}` cannot be the id of an app here: it ends as the name of a file does");
+            return Err(Failure::new(Reason::PackageInvalid, message).with_next("ask its publisher for another id"));
+        }
+        Ok(Self {
+            id: id.to_owned(),
+            publisher: Some(verified.vouched_by.clone()),
+            version: Some(manifest.version.clone()),
+            kind: AppKind::Native,
+            name: shown(&manifest.name),
+            summary: shown(&manifest.description),
+            origin,
+            agent: None,
+            service: None,
+            page: None,
+            native: Some(NativeRecord::of(verified)),
+            files: package.files().clone(),
+            left_out: Vec::new(),
+            unchecked: Vec::new(),
+        })
     }
 
     /// One agent file of this machine.
@@ -190,6 +232,7 @@ impl Package {
             agent: self.agent.clone(),
             service: self.service.clone(),
             page: self.page.clone(),
+            native: self.native.clone(),
             installed_at,
         }
     }

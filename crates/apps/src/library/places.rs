@@ -1,6 +1,6 @@
 //! Where the files of installed apps lie.
 
-use super::record::{AppRecord, VersionRecord};
+use super::record::{AppKind, AppRecord, VersionRecord};
 use roost_protocol::FileKind;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ pub struct LibraryPlaces {
     pub trash: PathBuf,
     /// `roost.lock`.
     pub lock: PathBuf,
+    /// What programs keep and print, a folder for each.
+    pub native: PathBuf,
 }
 
 impl LibraryPlaces {
@@ -78,6 +80,27 @@ impl LibraryPlaces {
     #[must_use]
     pub fn state(&self, id: &str) -> PathBuf {
         self.data.join(id)
+    }
+
+    /// What a program keeps; no version of it touches another's.
+    #[must_use]
+    pub fn native_data(&self, id: &str) -> PathBuf {
+        self.native.join(id).join("data")
+    }
+
+    /// What a program prints.
+    #[must_use]
+    pub fn native_logs(&self, id: &str) -> PathBuf {
+        self.native.join(id).join("logs")
+    }
+
+    /// What of an app stays when it is removed.
+    #[must_use]
+    pub fn lasting(&self, app: &AppRecord) -> PathBuf {
+        match app.kind {
+            AppKind::Native => self.native_data(&app.id),
+            AppKind::Agent | AppKind::Rapplication => self.workspace(&app.id),
+        }
     }
 
     /// The list of installed apps as other hosts have it.

@@ -1,7 +1,12 @@
 //! Files of apps into the home, and out of it. Every one of them can be done again: what is right already stays, and
 //! what a person changed is kept in the trash before something else takes its place.
 
-use super::{contents::Placed, places::LibraryPlaces, record::AppRecord, steps::Steps};
+use super::{
+    contents::Placed,
+    places::LibraryPlaces,
+    record::{AppKind, AppRecord, VersionRecord},
+    steps::Steps,
+};
 use crate::{ContainerLimits, Files, Trash, atomic_file, bundle::read_at_most};
 use roost_protocol::{Digest, FileKind};
 use std::{
@@ -13,8 +18,19 @@ use std::{
 const PART_BYTES_MAX: u64 = 32 << 20;
 
 /// What the folder of one version may hold: an egg, a page and everything beside them.
-pub(super) const VERSION_LIMITS: ContainerLimits =
+const VERSION_LIMITS: ContainerLimits =
     ContainerLimits { content_bytes_max: 64 << 20, ..ContainerLimits::BUNDLE };
+
+/// Reads the folder of one version.
+pub(super) fn version_files(tree: &Path, version: &VersionRecord) -> io::Result<Files> {
+    let limits = if version.native.is_some() { ContainerLimits::NATIVE } else { VERSION_LIMITS };
+    read_folder(tree, &limits)
+}
+
+fn read_folder(tree: &Path, limits: &ContainerLimits) -> io::Result<Files> {
+    Files::read_folder(tree, limits)
+        .map_err(|refused| io::Error::other(refused.first().map(ToString::to_string).unwrap_or_default()))
+}
 
 /// Puts files where they belong.
 pub(super) struct Placing<'a> {
@@ -31,6 +47,11 @@ pub(super) struct Placing<'a> {
 impl Placing<'_> {
     /// Puts an app's files into the home.
     pub(super) fn put(&mut self, app: &AppRecord) -> io::Result<()> {
+        if app.kind == AppKind::Native {
+            self.steps.next()?;
+            make_folder(&self.places.native_data(&app.id))?;
+            return make_folder(&self.places.native_logs(&app.id));
+        }
         let tree = self.places.version(app, &app.current);
         for (kind, part) in app.current.code() {
             let bytes = read_part(&tree, &part.path, part.digest)?;
@@ -129,8 +150,7 @@ impl Placing<'_> {
 
 /// The page and what lies beside it, with paths from its folder.
 pub(super) fn page_files(tree: &Path, page: &str) -> io::Result<Files> {
-    let whole = Files::read_folder(tree, &VERSION_LIMITS)
-        .map_err(|refused| io::Error::other(refused.first().map(ToString::to_string).unwrap_or_default()))?;
+    let whole = read_folder(tree, &VERSION_LIMITS)?;
     match page.rsplit_once('/') {
         Some((folder, _)) => Ok(whole.below(folder)),
         None => {

@@ -1,6 +1,11 @@
 //! What is known of an installed app: who it is, the version that serves, the one before, and one that waits.
 
-use crate::{BundleId, catalog::FetchOrigin};
+use super::native_record::NativeRecord;
+use crate::{
+    BundleId,
+    catalog::FetchOrigin,
+    native::{NativeId, is_version},
+};
 use roost_protocol::{Digest, Failure, FileKind, Right};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +17,8 @@ pub enum AppKind {
     Agent,
     /// An agent, a page, an HTTP module: at least one of the first and the last.
     Rapplication,
+    /// A signed program.
+    Native,
 }
 
 impl AppKind {
@@ -21,6 +28,7 @@ impl AppKind {
         match self {
             Self::Agent => "agent",
             Self::Rapplication => "rapplication",
+            Self::Native => "native",
         }
     }
 }
@@ -171,6 +179,9 @@ pub struct VersionRecord {
     pub service: Option<PartRecord>,
     /// Its page.
     pub page: Option<PartRecord>,
+    /// Its program, and who vouched for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeRecord>,
     /// When it was put here, UTC.
     pub installed_at: String,
 }
@@ -193,6 +204,12 @@ impl VersionRecord {
     pub fn code(&self) -> impl Iterator<Item = (FileKind, &PartRecord)> {
         let agent = self.agent.iter().map(|part| (FileKind::Agent, part));
         agent.chain(self.service.iter().map(|part| (FileKind::Service, part)))
+    }
+
+    /// Whom rights are given to: each file that runs, or the app as a whole where it is a program.
+    pub fn principals<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a str, Digest)> {
+        let files = self.code().map(|(_, part)| (part.file_name.as_str(), part.digest));
+        files.chain(self.native.iter().map(move |_| (id, self.digest)))
     }
 }
 
@@ -230,6 +247,18 @@ pub struct AppRecord {
     /// Why it is not simply enabled: an update that waits, or that did not answer.
     #[serde(default)]
     pub reason: Option<Failure>,
+    /// Why its program was taken away. It is never started again, and only removing it frees its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
+}
+
+/// A program that was taken away. What the app kept and what it printed stay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantine {
+    /// When, UTC.
+    pub at: String,
+    /// Why.
+    pub reason: Failure,
 }
 
 impl AppRecord {
@@ -238,13 +267,28 @@ impl AppRecord {
         [Some(&self.current), self.previous.as_ref(), self.waiting.as_ref()].into_iter().flatten()
     }
 
+    /// Versions whose files are kept: none of an app in quarantine.
+    pub(super) fn kept_versions(&self) -> impl Iterator<Item = &VersionRecord> {
+        self.versions().filter(|_| self.quarantine.is_none())
+    }
+
     /// False for what no record may hold: names that lead elsewhere.
     pub(super) fn is_sound(&self) -> bool {
+        if self.kind == AppKind::Native {
+            let is_native = |version: &VersionRecord| {
+                version.native.as_ref().is_some_and(NativeRecord::is_sound)
+                    && is_version(version.shown_version())
+                    && version.code().next().is_none()
+                    && version.page.is_none()
+            };
+            return NativeId::parse(&self.id).is_some() && self.versions().all(is_native);
+        }
         let is_version = |version: &VersionRecord| {
             let text = version.shown_version();
             !text.is_empty()
                 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
                 && !text.starts_with('.')
+                && version.native.is_none()
         };
         let is_name = |(kind, part): (FileKind, &PartRecord)| {
             crate::agent_file::check_file_name(&part.file_name).is_ok()

@@ -1,5 +1,7 @@
 //! Changes that are cut off at every step, and packages with names that lead elsewhere.
 
+mod native; // programs
+
 use super::{
     AppKind, AppOrigin, AppRecord, Change, Changed, Contents, Egg, Library, LibraryPlaces, Package, Steps,
     VersionRecord, read_lock,
@@ -33,6 +35,7 @@ impl Home {
             data: root.join("data"),
             trash: root.join("trash"),
             lock: root.join("roost.lock"),
+            native: root.join("native"),
         })
     }
 
@@ -112,6 +115,7 @@ fn app(current: VersionRecord, previous: Option<VersionRecord>) -> Box<AppRecord
         waiting: None,
         seen: None,
         reason: None,
+        quarantine: None,
     })
 }
 

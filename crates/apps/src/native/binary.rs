@@ -13,7 +13,7 @@ use std::{
 pub const BINARY_BYTES_MAX: u64 = 500 << 20;
 
 /// Names of the program in an app's folder, the first that is there counts.
-pub(super) const NAMES: [&str; 2] = ["binary", "app"];
+pub const NAMES: [&str; 2] = ["binary", "app"];
 /// Where some build tools put it.
 const BUILD_FOLDER: &str = "tmp";
 /// Most files of that folder that are looked at.

@@ -9,7 +9,7 @@ use super::{
     strict_json::{self, shown},
 };
 use roost_protocol::{Ask, from_native};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub struct NativeManifest {
 }
 
 /// An account elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OauthNeed {
     /// Whose account.
     pub provider: String,

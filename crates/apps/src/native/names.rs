@@ -2,7 +2,7 @@
 
 use roost_protocol::{is_hidden, is_id_text};
 use serde::{Serialize, Serializer};
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 /// Endings of folders beside an app that hold a version that is not installed.
 const RESERVED_ENDINGS: [&str; 2] = [".pending", ".updating"];
@@ -44,10 +44,48 @@ impl Serialize for NativeId {
 }
 
 /// True for 1 to 64 letters, digits, `.`, `_`, `-` or `+`, so that a version can be part of a file's name.
-pub(super) fn is_version(text: &str) -> bool {
+pub(crate) fn is_version(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && !text.starts_with('.')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+".contains(&byte))
+}
+
+/// Which of two versions is the later one. Numbers count as numbers; what follows a `-` comes before the version
+/// itself, and what follows a `+` does not count, as in semantic versions.
+#[must_use]
+pub fn compare_versions(one: &str, other: &str) -> Ordering {
+    let parts = |text: &str| {
+        let text = text.split_once('+').map_or(text, |(version, _)| version);
+        let (numbers, before) = text.split_once('-').unwrap_or((text, ""));
+        (numbers.to_owned(), before.to_owned())
+    };
+    let ((one, one_before), (other, other_before)) = (parts(one), parts(other));
+    compare_dotted(&one, &other).then_with(|| match (one_before.is_empty(), other_before.is_empty()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) => compare_dotted(&one_before, &other_before),
+    })
+}
+
+fn compare_dotted(one: &str, other: &str) -> Ordering {
+    let (mut one, mut other) = (one.split('.'), other.split('.'));
+    loop {
+        let (first, second) = match (one.next(), other.next()) {
+            (None, None) => return Ordering::Equal,
+            // A part that is not there is 0: 1.2 is 1.2.0.
+            (first, second) => (first.unwrap_or("0"), second.unwrap_or("0")),
+        };
+        let order = match (first.parse::<u64>(), second.parse::<u64>()) {
+            (Ok(first), Ok(second)) => first.cmp(&second),
+            (Ok(_), Err(_)) => Ordering::Less,
+            (Err(_), Ok(_)) => Ordering::Greater,
+            (Err(_), Err(_)) => first.cmp(second),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
 }
 
 /// True for a text with something in it that is shown as it is, in one line.
@@ -170,7 +208,7 @@ pub const HOOKS: [&str; 10] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{Capability, NativeId, is_version, slug};
+    use super::{Capability, NativeId, compare_versions, is_version, slug};
 
     #[test]
     fn an_id_is_a_folder_everywhere() {
@@ -204,6 +242,18 @@ mod tests {
         assert!(
             is_version("1.0.0-rc.1+build") && !is_version("") && !is_version("1/2") && !is_version("../1")
         );
+    }
+
+    #[test]
+    fn versions_have_an_order() {
+        let rising = ["0.9", "1.0.0-alpha", "1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.0.1", "1.2", "1.10.0", "2.0.0"];
+        for pair in rising.windows(2) {
+            assert!(compare_versions(pair[0], pair[1]).is_lt(), "{pair:?}");
+            assert!(compare_versions(pair[1], pair[0]).is_gt(), "{pair:?}");
+        }
+        for (one, other) in [("1.2", "1.2.0"), ("1.0.0+a", "1.0.0+b"), ("x", "x")] {
+            assert!(compare_versions(one, other).is_eq(), "{one} {other}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::container::Files;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use roost_protocol::{Digest, is_id_text};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::fmt::{self, Write as _};
 
@@ -59,7 +59,7 @@ impl Serialize for KeyId {
 }
 
 /// How much of a package somebody vouches for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Covered {
     /// The manifest and the program; nothing is said about pages and `SKILL.md`.
