@@ -20,6 +20,7 @@ mod memory;
 mod names;
 mod page;
 mod native;
+mod native_install; // native apps in the library
 mod pages;
 mod postgres_cluster;
 mod reach;

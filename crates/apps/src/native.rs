@@ -19,6 +19,7 @@ mod trust_file; // the same, on disk
 mod report; // a package, told
 mod arrival; // what a path holds
 
+pub(crate) use self::names::is_version;
 pub use self::{
     arrival::{NativeArrival, look_for_native},
     binary::{BINARY_BYTES_MAX, BinaryFormat, NAMES as BINARY_NAMES, check_binary, find_binary},
@@ -36,5 +37,4 @@ pub use self::{
         TrustedStore, VerifiedPackage,
     },
 };
-pub(crate) use self::names::is_version;
 pub use ed25519_dalek::SigningKey;

@@ -18,6 +18,7 @@ mod incoming; // from bytes to a submission that may wait
 mod promotion; // from waiting to published
 mod scan; // what a source text should not have
 mod tokens; // who may submit over the network
+mod native_shelf; // native apps, the keys they are signed with, and those taken back
 mod served; // what everybody may read
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ mod tests;
 pub use self::{
     incoming::{Examined, IssueWish, Payload, Received, Submitter},
     issue::{IssueText, write_issue},
+    native_shelf::{NativeShelf, RevokedNative, ShelvedApp, ShelvedVersion},
     pending::{Mode, PendingItem, SubmissionName},
     promotion::{Approval, IndexProblem, Indexed, Promoted},
     scan::{Finding, Scan, scan},

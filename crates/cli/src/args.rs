@@ -16,7 +16,7 @@ pub(crate) use library::{InstallArguments, RemoveArguments, UpdateArguments};
 pub(crate) use pages::{ApprovalsArguments, ApprovalsVerb, PagesArguments, PagesVerb};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
-pub(crate) use storefront::{PublishArguments, StoreTokenVerb, StorefrontVerb};
+pub(crate) use storefront::{PublishArguments, StoreNativeVerb, StoreTokenVerb, StorefrontVerb};
 pub(crate) use trust::{PublisherVerb, SignArguments, SigningVerb, TrustedStoreVerb};
 pub(crate) use workspace::{
     OnConflict, ProposalsVerb, RuleWord, RulesVerb, WorkspaceArguments, WorkspaceVerb,

@@ -27,6 +27,7 @@ mod secrets;
 mod services;
 mod sign;
 mod store;
+mod store_native;
 mod storefront;
 mod test;
 mod up;

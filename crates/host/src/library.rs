@@ -15,6 +15,9 @@ mod lock; // the same apps on another home
 mod listing; // installed apps as every surface shows them
 mod exchange; // an app as one file
 mod files; // what an app shares with people
+mod program; // apps that are programs
+mod quarantine; // programs that are taken away, and looking for them
+mod store_apps; // programs from stores
 
 pub(crate) use self::installed::{InstalledFiles, Owner};
 pub use self::{
@@ -24,16 +27,18 @@ pub use self::{
     listing::{AppListing, AppState},
     lock::LockedOutcome,
     plan::{AskedRight, Given, InstallPlan},
+    quarantine::{Sweep, Sweeping, keep_believed},
     remove::Removed,
     source::InstallSource,
     update::{UpdateOutcome, UpdateState},
 };
 pub use crate::settings::AppSettings;
-pub use roost_apps::library::{AppKind, AppOrigin};
+pub use roost_apps::library::{AppKind, AppOrigin, NativeChange, NativeRecord};
 
 use crate::{
     host::{Host, Inner},
-    settings::Home,
+    settings::{Home, HostSettings},
+    trust::HostTrust,
 };
 use plan::Prepared;
 use roost_apps::library::{AppRecord, Change, Changed, Contents, Library};
@@ -49,16 +54,19 @@ pub(crate) struct LibraryState {
     /// Held from the first look to the end of a change: what was decided must still hold when it is done.
     changing: Arc<tokio::sync::Mutex<()>>,
     plans: Mutex<Vec<Prepared>>,
+    /// Who may vouch for programs.
+    trust: HostTrust,
 }
 
 impl LibraryState {
     /// Finishes what was cut off. A library that cannot be used is told to whoever asks for it.
-    pub(crate) fn open(home: &Home) -> Self {
-        let library = Library::new(home.library());
+    pub(crate) fn open(settings: &HostSettings) -> Self {
+        let library = Library::new(settings.home.library());
         if let Err(failure) = library.recover(&moment()) {
             tracing::error!(reason = failure.reason.code(), %failure, "the library of installed apps");
         }
-        Self { library, changing: Arc::default(), plans: Mutex::default() }
+        let trust = HostTrust::open(settings);
+        Self { library, changing: Arc::default(), plans: Mutex::default(), trust }
     }
 
     fn keep_plan(&self, plan: Prepared) {
@@ -77,11 +85,11 @@ impl LibraryState {
 }
 
 impl Inner {
-    /// The file that stands for an installed app where rights are given: its agent, else its service.
+    /// What stands for an installed app where rights are given: its agent, else its service; a program itself.
     pub(crate) fn file_of_app(&self, id: &str) -> Option<String> {
         let contents = self.library.library.read().ok()?;
-        let (_, part) = contents.app(id)?.current.code().next()?;
-        Some(part.file_name.clone())
+        let (name, _) = contents.app(id)?.current.principals(id).next()?;
+        Some(name.to_owned())
     }
 }
 

@@ -5,11 +5,11 @@ mod review; // everything a maintainer looks at
 
 pub use self::review::{ChangedFile, Review, RightsChange};
 pub use roost_apps::storefront::{
-    Approval, Finding as ScanFinding, Indexed, IssueText, MadeStoreToken, Mode, Payload, PendingItem,
-    Promoted, Received, Scan, ServedFile, StoreError, StoreFacts, StoreTokenListing, Storefront, Submitter,
-    write_issue,
+    Approval, Finding as ScanFinding, Indexed, IssueText, MadeStoreToken, Mode, NativeShelf, Payload,
+    PendingItem, Promoted, Received, Scan, ServedFile, ShelvedApp, StoreError, StoreFacts, StoreTokenListing,
+    Storefront, Submitter, write_issue,
 };
-pub use roost_apps::{BundleError, Code};
+pub use roost_apps::{BundleError, Code, native::slug as native_slug};
 
 use crate::{
     catalogs::{HostCatalogs, RepositoryAddress},
@@ -114,11 +114,21 @@ impl HostStorefront {
 
     /// A file that everybody may read.
     pub async fn served(&self, path: String) -> Result<Option<ServedFile>, Failure> {
-        let read = self.apart(move |store| Ok(store.served(&path)?)).await;
-        read.map_err(|error| match error {
-            StoreError::Failed(failure) => failure,
-            StoreError::Refused(_) => Failure::new(Reason::Internal, error.to_string()),
-        })
+        self.apart(move |store| Ok(store.served(&path)?)).await.map_err(plain)
+    }
+
+    /// What the store says about native apps.
+    pub async fn native_shelf(&self) -> Result<NativeShelf, Failure> {
+        self.apart(|store| Ok(store.native_shelf()?)).await.map_err(plain)
+    }
+
+    /// The package of a native app; nothing where there is none.
+    pub async fn native_package(
+        &self,
+        id: String,
+        version: Option<String>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        self.apart(move |store| Ok(store.native_package(&id, version.as_deref())?)).await.map_err(plain)
     }
 
     /// Who shows this token.
@@ -187,6 +197,14 @@ impl HostStorefront {
         let store = self.store.clone();
         let done = tokio::task::spawn_blocking(move || work(&store)).await;
         done.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?
+    }
+}
+
+/// What reading a store cannot be refused for is its own failure.
+fn plain(error: StoreError) -> Failure {
+    match error {
+        StoreError::Failed(failure) => failure,
+        StoreError::Refused(_) => Failure::new(Reason::Internal, error.to_string()),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 use jiff::{SignedDuration, Timestamp};
 use roost_apps::{
-    LockFile,
+    ContainerLimits, LockFile,
     catalog::{Web, WebLimits},
     native::{
         KEY_LIST_BYTES_MAX, KeyList, NativePackage, PublicKey, REVOCATIONS_BYTES_MAX, Revocations, TrustList,
@@ -38,6 +38,10 @@ const TRUST_BYTES_MAX: u64 = 128 << 20;
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
 /// How long a store may take to answer.
 const STORE_WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long a package may take to arrive: 600 MiB over a slow line.
+const PACKAGE_WAIT_MAX: Duration = Duration::from_secs(5 * 60);
+/// Largest description of one app in a store.
+const DETAIL_BYTES_MAX: usize = 1 << 20;
 /// How often it is noted how late it is, so that a clock that is set back is noticed.
 const NOTED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Most stores and publishers.
@@ -187,6 +191,20 @@ impl HostTrust {
         let revocations = web.document(&what, &address, bytes(REVOCATIONS_BYTES_MAX)).await?;
         let revocations = Revocations::parse(&revocations).map_err(|why| invalid(&what, &why))?;
         Ok(Lists { keys, revocations })
+    }
+
+    /// What a store says of one app.
+    pub(crate) async fn fetch_detail(&self, url: &str, id: &str) -> Result<Vec<u8>, Failure> {
+        let what = format!("{id} of {url}");
+        let address = format!("{url}/api/v1/apps/{id}");
+        self.web().await?.document(&what, &address, DETAIL_BYTES_MAX).await
+    }
+
+    /// The package at an address. Whether anybody vouches for it is another question.
+    pub(crate) async fn fetch_package(&self, url: &str) -> Result<Vec<u8>, Failure> {
+        let client = roost_chat::web_client(self.proxy.as_ref()).await?;
+        let web = Web::new(client, WebLimits { total: PACKAGE_WAIT_MAX, ..WebLimits::default() });
+        web.archive("the package", url, bytes(ContainerLimits::NATIVE.archive_bytes_max)).await
     }
 
     async fn web(&self) -> Result<&Web, Failure> {

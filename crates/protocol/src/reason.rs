@@ -272,6 +272,14 @@ reasons! {
     KeyRevoked = "key_revoked", "The key that signed the package was taken back by its owner.", "do not use it; ask the publisher for one signed with another key";
     /// An app was taken back.
     AppRevoked = "app_revoked", "A store took this app back.", "do not use it; ask the store why";
+    /// An older version was offered in place of the one that is installed.
+    VersionNotNewer = "version_not_newer", "This version is not newer than the one that is installed.", "go back with `roost update ID --rollback`, or remove the app first if the older one is meant";
+    /// A program that was taken away.
+    AppQuarantined = "app_quarantined", "The app was taken back, so its program was taken away.", "remove it with `roost remove ID`; what it kept stays";
+    /// `make build` did not make a program.
+    BuildFailed = "build_failed", "The app's folder could not be built.", "run `make build` there and see what it says";
+    /// An app that was not sideloaded.
+    NotSideloaded = "not_sideloaded", "No app with this id was sideloaded.", "see `roost apps`; an installed app is removed with `roost remove ID`";
     /// A list is too old to be believed.
     TrustStale = "trust_stale", "The store's list of keys or of revoked apps is too old to be believed.", "bring it up to date with `roost keys store refresh`";
     /// A list is older than one that was seen.

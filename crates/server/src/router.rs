@@ -176,7 +176,8 @@ fn apps() -> OpenApiRouter<Host> {
         .routes(routes!(apps::install_locked))
         .routes(routes!(apps::update))
         .routes(routes!(apps::show, apps::remove))
-        .routes(routes!(apps::waiting))
+        .routes(routes!(apps::waiting, apps::reject))
+        .routes(routes!(apps::sweep))
         .routes(routes!(apps::approve))
         .routes(routes!(apps::roll_back))
 }

@@ -3,6 +3,7 @@
 //! Reading needs nothing. Submitting needs a token, and everything about it is decided by the store.
 
 mod files; // the catalog, the apps and the static API
+mod native; // native apps, keys and what was taken back
 mod submit; // the place for submissions
 
 use crate::{
@@ -38,6 +39,12 @@ pub fn store_router(store: HostStorefront, port: u16, neighbours: Neighbours) ->
     Router::new()
         .route("/index.json", get(files::show))
         .route("/apps/{*path}", get(files::show))
+        .route("/api/v1/apps", get(native::list))
+        .route("/api/v1/apps/signing-key", get(native::signing_key))
+        .route("/api/v1/apps/revocations", get(native::revocations))
+        .route("/api/v1/apps/{id}", get(native::show))
+        .route("/api/v1/apps/{id}/reviews", get(native::reviews))
+        .route("/api/v1/apps/{id}/download", get(native::download))
         .route("/api/v1/{*path}", get(files::show))
         .route("/submit", post(submit::submit))
         .fallback(unknown)

@@ -112,7 +112,22 @@ impl Web {
 
     /// Fetches a small document that somebody named themselves; `what` it is, for messages.
     pub async fn document(&self, what: &str, url: &str, bytes_max: usize) -> Result<Vec<u8>, Failure> {
-        let (reach, content) = (Reach::Anywhere, Content::Json);
+        self.whole(what, url, bytes_max, Content::Json).await
+    }
+
+    /// Fetches an archive that somebody named themselves; `what` it is, for messages.
+    pub async fn archive(&self, what: &str, url: &str, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+        self.whole(what, url, bytes_max, Content::Archive).await
+    }
+
+    async fn whole(
+        &self,
+        what: &str,
+        url: &str,
+        bytes_max: usize,
+        content: Content,
+    ) -> Result<Vec<u8>, Failure> {
+        let reach = Reach::Anywhere;
         let wanted = Wanted { what, url, reach, content, bytes_max, guarded: None, etag: None };
         match self.get(&wanted).await? {
             Arrived::Body { bytes, .. } => Ok(bytes),

@@ -67,7 +67,8 @@ impl NativeRecord {
             let known: Vec<&OauthNeed> =
                 self.oauth.iter().filter(|known| known.provider == wanted.provider).collect();
             let is_known = |scope: &&String| known.iter().any(|known| known.scopes.contains(scope));
-            let scopes: Vec<String> = wanted.scopes.iter().filter(|scope| !is_known(scope)).cloned().collect();
+            let scopes: Vec<String> =
+                wanted.scopes.iter().filter(|scope| !is_known(scope)).cloned().collect();
             let is_new = known.is_empty() || !scopes.is_empty();
             is_new.then(|| OauthNeed { provider: wanted.provider.clone(), scopes })
         });
@@ -148,8 +149,14 @@ mod tests {
         // The wildcard covers what is narrower, and nothing narrower covers the wildcard.
         check(record(&["network:example.com", "user:token"], &["tool:a"], &[], &[]), &[]);
         check(record(&["user:*"], &["tool:a"], &[], &[]), &["user:*"]);
-        check(record(&["memory:read", "memory:write"], &["tool:a"], &[], &[]), &["memory:read", "memory:write"]);
-        check(record(&[], &["tool:a", "ui"], &["memory.pre_store"], &[]), &["provides ui", "overrides memory.pre_store"]);
+        check(
+            record(&["memory:read", "memory:write"], &["tool:a"], &[], &[]),
+            &["memory:read", "memory:write"],
+        );
+        check(
+            record(&[], &["tool:a", "ui"], &["memory.pre_store"], &[]),
+            &["provides ui", "overrides memory.pre_store"],
+        );
         check(record(&[], &["tool:a"], &[], &["mail.read", "mail.send"]), &["oauth google mail.send"]);
         let empty = record(&[], &["tool:a"], &[], &[]);
         assert_eq!(empty.change_to(&old).words(), ["network:*", "user:token", "oauth google mail.read"]);

@@ -134,8 +134,11 @@ impl Package {
             ID_ENDINGS_TAKEN.iter().any(|taken| ending.eq_ignore_ascii_case(taken))
         });
         if is_taken {
-            let message = format!("`{id}` cannot be the id of an app here: it ends as the name of a file does");
-            return Err(Failure::new(Reason::PackageInvalid, message).with_next("ask its publisher for another id"));
+            let message =
+                format!("`{id}` cannot be the id of an app here: it ends as the name of a file does");
+            return Err(
+                Failure::new(Reason::PackageInvalid, message).with_next("ask its publisher for another id")
+            );
         }
         Ok(Self {
             id: id.to_owned(),

@@ -80,6 +80,11 @@ pub enum AppOrigin {
         /// Where it was.
         path: String,
     },
+    /// A store that keeps native apps and vouches for them.
+    Store {
+        /// Where the store is.
+        url: String,
+    },
     /// Bytes that somebody sent.
     Sent,
 }
@@ -117,6 +122,7 @@ impl AppOrigin {
             Self::Repository { repo, commit, .. } => format!("{repo} at {commit:.12}"),
             Self::File { url } => url.clone(),
             Self::Path { path } => path.clone(),
+            Self::Store { url } => format!("store {url}"),
             Self::Sent => "sent to this host".to_owned(),
         }
     }

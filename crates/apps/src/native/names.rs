@@ -246,7 +246,8 @@ mod tests {
 
     #[test]
     fn versions_have_an_order() {
-        let rising = ["0.9", "1.0.0-alpha", "1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.0.1", "1.2", "1.10.0", "2.0.0"];
+        let rising =
+            ["0.9", "1.0.0-alpha", "1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.0.1", "1.2", "1.10.0", "2.0.0"];
         for pair in rising.windows(2) {
             assert!(compare_versions(pair[0], pair[1]).is_lt(), "{pair:?}");
             assert!(compare_versions(pair[1], pair[0]).is_gt(), "{pair:?}");

@@ -48,7 +48,8 @@ impl NativePackage {
         Ok(package)
     }
 
-    fn from_files(files: Files) -> Result<Self, Vec<NativeError>> {
+    /// Reads a package from files that came out of an archive or a folder.
+    pub fn from_files(files: Files) -> Result<Self, Vec<NativeError>> {
         let mut errors = Vec::new();
         for (path, content) in files.iter() {
             match size_max(path) {

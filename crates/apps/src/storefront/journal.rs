@@ -24,7 +24,7 @@ const WORK: &str = ".store/work";
 const JOURNAL_BYTES_MAX: usize = 16 << 20;
 
 /// The parts of a store that a journal may change.
-const CHANGED: [&str; 4] = ["index.json", "apps/", "api/v1/", "staging/"];
+const CHANGED: [&str; 5] = ["index.json", "apps/", "api/v1/", "staging/", "native/"];
 
 /// Called after every step; an error stops there, as a power cut would.
 pub(super) type AfterStep = Arc<dyn Fn(&str) -> io::Result<()> + Send + Sync>;

@@ -2,6 +2,7 @@
 
 mod attacks; // the receiver's known defects, and worse
 mod interruption; // stopped at every step
+mod native; // signed programs
 
 use super::{
     Approval, IssueText, IssueWish, Payload, Promoted, Received, StoreError, StoreFacts, Storefront,

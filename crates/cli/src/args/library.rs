@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallArguments {
-    /// A path, a zip, id, @publisher/id, id@1.2.3, the address of a repository at GitHub, or that of a file
+    /// A path, a zip, a .napp, id, @publisher/id, id@1.2.3, the address of a repository at GitHub, or that of a file
     #[arg(required_unless_present = "locked")]
     pub(crate) source: Option<String>,
     /// Ask nothing; it gets what the policy allows
@@ -25,7 +25,7 @@ pub(crate) struct InstallArguments {
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArguments {
     /// Id of an installed app (default: all of them)
-    #[arg(required_if_eq_any = [("rollback", "true"), ("approve", "true"), ("now", "true")])]
+    #[arg(required_if_eq_any = [("rollback", "true"), ("approve", "true"), ("reject", "true"), ("now", "true")])]
     pub(crate) id: Option<String>,
     /// Go back to the version before
     #[arg(long, group = "what")]
@@ -33,6 +33,9 @@ pub(crate) struct UpdateArguments {
     /// Let the version serve that waits, with the rights it asks for
     #[arg(long, group = "what")]
     pub(crate) approve: bool,
+    /// Do not take the version that waits
+    #[arg(long, group = "what")]
+    pub(crate) reject: bool,
     /// Take a version however young it is
     #[arg(long, group = "what")]
     pub(crate) now: bool,

@@ -95,12 +95,48 @@ pub(crate) enum StorefrontVerb {
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
         bind: IpAddr,
     },
+    /// Native apps of a store: publish, list and take back, and the keys they are signed with
+    Native {
+        /// The store's folder
+        store: PathBuf,
+        #[command(subcommand)]
+        verb: StoreNativeVerb,
+    },
     /// Make, list and take back tokens for submissions
     Token {
         /// The store's folder
         store: PathBuf,
         #[command(subcommand)]
         verb: StoreTokenVerb,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreNativeVerb {
+    /// Sign a package with a key of this home and publish it
+    Add {
+        /// The package or the app's folder
+        package: PathBuf,
+        /// Which key (default: the only one of `roost keys signing list`)
+        #[arg(long, value_name = "ID")]
+        key: Option<String>,
+    },
+    /// Show what is published, what was taken back, and the keys
+    List,
+    /// Take an app back: homes that have it take its program away
+    Revoke {
+        /// Its id
+        id: String,
+    },
+    /// Let homes believe another key of this home too, before anything is signed with it
+    AddKey {
+        /// As `roost keys signing list` shows it
+        id: String,
+    },
+    /// Tell homes not to believe a key any more
+    RevokeKey {
+        /// As `roost store native FOLDER list` shows it
+        id: String,
     },
 }
 

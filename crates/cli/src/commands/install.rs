@@ -7,6 +7,7 @@ use crate::{
     output::Output,
     partner::{Method, Partner, understood},
 };
+use roost_apps::native::Covered;
 use roost_host::library::{AskedRight, Choice, Given, InstallPlan, InstallSource, Installed, LockedOutcome};
 use roost_protocol::{Failure, Reason};
 use serde_json::{Value, json};
@@ -118,6 +119,21 @@ fn show_plan(plan: &InstallPlan, output: Output) {
     line("made by", plan.publisher.as_deref().unwrap_or("nobody is named"));
     line("from", &plan.origin.sentence());
     line("digest", &plan.digest.to_string());
+    if let Some(native) = &plan.native {
+        let covers = match native.covers {
+            Covered::Tree => "every file of it",
+            Covered::ManifestAndBinary => "its manifest and its program, but not its pages and SKILL.md",
+        };
+        line(
+            "signed by",
+            &format!("{} (key {}), who vouches for {covers}", native.vouched_by, native.key_id),
+        );
+        line("offers", &native.provides.join(", "));
+        line("overrides", &native.overrides.join(", "));
+        let accounts =
+            native.oauth.iter().map(|need| format!("{} ({})", need.provider, need.scopes.join(" ")));
+        line("accounts", &accounts.collect::<Vec<_>>().join(", "));
+    }
     let parts = [plan.agent.clone(), plan.service.clone(), plan.has_page.then(|| "a page".to_owned())];
     line("brings", &parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
     line("installed", plan.installed_version.as_deref().unwrap_or_default());
@@ -188,11 +204,16 @@ fn done(installed: &Installed, output: Output) {
     let version = app.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     output.line(&format!("installed {}{version}", app.id));
     let answers: Vec<&str> = app.agents.iter().chain(&app.services).map(String::as_str).collect();
-    output.line(&format!("  answers    {}", answers.join(", ")));
-    output.line(&format!("  workspace  {}", app.workspace.display()));
+    let answers = match &app.native {
+        Some(native) => native.provides.join(", "),
+        None => answers.join(", "),
+    };
+    output.line(&format!("  answers    {answers}"));
+    let keeps = if app.native.is_some() { "its data" } else { "workspace" };
+    output.line(&format!("  {keeps:<11}{}", app.workspace.display()));
     for asked in installed.not_given.iter().filter(|asked| asked.given == Given::Open) {
         let file = app.agent_file.as_ref().or(app.service_file.as_ref());
-        let file = file.map(String::as_str).unwrap_or_default();
+        let file = file.unwrap_or(&app.id);
         output.line(&format!("  without    {} (roost grant {file} {})", asked.sentence, asked.right));
     }
     for kept in &installed.kept {

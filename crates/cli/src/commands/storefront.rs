@@ -79,6 +79,9 @@ pub(crate) async fn storefront(
         }
         StorefrontVerb::Index { store } => index(&store, output),
         StorefrontVerb::Serve { store, port, bind } => serve(config, &store, bind, port, output).await,
+        StorefrontVerb::Native { store, verb } => {
+            super::store_native::store_native(&config, &Storefront::open(&store)?, verb, output)
+        }
         StorefrontVerb::Token { store, verb } => tokens(&Storefront::open(&store)?, verb, output),
     }
 }

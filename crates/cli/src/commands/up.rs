@@ -31,6 +31,7 @@ pub(crate) async fn up(
     let others: Vec<(u16, Profile)> = more.iter().map(|(other, profile)| (other.port(), *profile)).collect();
     let record = running::publish(host.home(), port, &others)?;
     let watching = roost_host::watch(&host)?;
+    let believing = roost_host::library::keep_believed(&host);
     look_for_models(&host);
     start_native_apps(&host);
     let stop = stop_signal()?.shared();
@@ -60,7 +61,7 @@ pub(crate) async fn up(
         never = host.take_what_waits() => match never {},
     };
     rest?;
-    drop((watching, record, book));
+    drop((watching, believing, record, book));
     host.native_apps().stop_all().await;
     host.flush()?;
     served.map(|()| ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use crate::{
     output::{NOT_OK, Output},
     partner::{Method, Partner, percent_encoded, understood},
 };
-use roost_host::library::{UpdateOutcome, UpdateState};
+use roost_host::library::{AppListing, UpdateOutcome, UpdateState};
 use roost_protocol::{Failure, Reason};
 use serde_json::json;
 use std::process::ExitCode;
@@ -19,8 +19,20 @@ pub(crate) async fn update(
 ) -> Result<ExitCode, Failure> {
     let by = config.person.clone();
     let partner = Partner::find_trusted(config).await?;
-    let UpdateArguments { id, rollback, approve, now, yes } = arguments;
+    let UpdateArguments { id, rollback, approve, reject, now, yes } = arguments;
     let named = id.as_deref().map(percent_encoded).unwrap_or_default();
+    if reject {
+        let path = format!("/v1/apps/{named}/waiting");
+        let app: AppListing = understood(partner.ask(Method::Delete, &path, None).await?)?;
+        match output.json {
+            true => output.document(&app),
+            false => {
+                let version = app.version.as_deref().unwrap_or("the version before");
+                output.line(&format!("{} stays at {version}", app.id));
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let updates: Vec<UpdateOutcome> = if approve {
         let waiting: UpdateOutcome =
             understood(partner.ask(Method::Get, &format!("/v1/apps/{named}/waiting"), None).await?)?;
@@ -52,11 +64,17 @@ fn agree(waiting: &UpdateOutcome, yes: bool, output: Output) -> Result<(), Failu
         let to = waiting.to.as_deref().unwrap_or("the new content");
         output.line(&format!("{} {to} asks for more than {} did:", waiting.app.id, waiting.from));
         show_rights(&waiting.new_rights, output);
+        for word in waiting.wants.words() {
+            output.line(&format!("  wants      {word}"));
+        }
     }
     if yes || (consent::can_ask(output) && consent::says_yes("Give it that and let it serve?")) {
         return Ok(());
     }
-    let rights: Vec<String> = waiting.new_rights.iter().map(|asked| asked.right.to_string()).collect();
+    let mut rights: Vec<String> = waiting.new_rights.iter().map(|asked| asked.right.to_string()).collect();
+    if rights.is_empty() {
+        rights = waiting.wants.words();
+    }
     let message = format!("nobody said yes to {}", rights.join(", "));
     Err(Failure::new(Reason::ConsentNeeded, message)
         .with_next(format!("roost update --approve {} --yes", waiting.app.id)))

@@ -83,7 +83,7 @@ impl Host {
                 Arc::clone(&book),
             ),
             catalogs: HostCatalogs::open(&settings),
-            library: LibraryState::open(&settings.home),
+            library: LibraryState::open(&settings),
             pages: PageMemory::default(),
             modes: Modes::new(&settings.modes),
             soul: Soul::new(settings.home.soul().to_owned()),

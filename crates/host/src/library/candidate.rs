@@ -6,24 +6,32 @@ use super::{
     plan::{AskedRight, Given},
 };
 use crate::{
-    gate::{Decision, Giving, Source as GivenBy, Why},
+    gate::{Caller, Decision, Giving, Source as GivenBy, Why},
     program::Source,
     shelves::Shelves,
     standing::Standing,
 };
-use roost_apps::{Description, library::PartRecord};
-use roost_protocol::{AppId, Digest, Failure, FileKind, Language, Lasting, Reason, Right};
+use roost_apps::{Description, Files, library::VersionRecord, native::VerifiedPackage};
+use roost_protocol::{AppId, Asks, Digest, Failure, FileKind, Language, Lasting, Origin, Reason, Right};
 
 /// A version of an app, with the standing its files will have.
 pub(super) struct Candidate {
     pub(super) id: String,
     pub(super) parts: Vec<CandidatePart>,
+    /// The program, where the app is one.
+    pub(super) program: Option<CandidateProgram>,
     /// For as long as it is a candidate its files count as the app's.
     _arriving: Vec<Arriving>,
 }
 
 pub(super) struct CandidatePart {
     pub(super) source: Source,
+    pub(super) standing: Standing,
+}
+
+/// A program that somebody vouches for at this moment.
+pub(super) struct CandidateProgram {
+    pub(super) verified: VerifiedPackage,
     pub(super) standing: Standing,
 }
 
@@ -37,21 +45,37 @@ pub(super) struct Answered {
 impl Candidate {
     /// Every right that its files ask for, widest reach first.
     pub(super) fn rights(&self) -> Vec<Right> {
-        let asks = self.parts.iter().flat_map(|part| &part.standing.asks.asks);
+        let asks = self.standings().flat_map(|standing| &standing.asks.asks);
         let mut rights: Vec<Right> = asks.map(|ask| ask.right.clone()).collect();
         rights.sort();
         rights.dedup();
         rights
     }
+
+    /// Whom rights are given to.
+    fn standings(&self) -> impl Iterator<Item = &Standing> {
+        self.parts.iter().map(|part| &part.standing).chain(self.program.iter().map(|one| &one.standing))
+    }
+
+    /// The names by which the gate knows them.
+    pub(super) fn principals(&self) -> impl Iterator<Item = &str> {
+        self.standings().map(|standing| standing.caller.app.as_str())
+    }
 }
 
 impl AppLibrary {
-    /// Looks at the files of a version as those of an app. Nothing is run.
-    pub(super) async fn candidate<'a>(
+    /// Looks at the files of a version as those of an app. Nothing is run; a program that nobody vouches for now is refused.
+    pub(super) async fn candidate(
         &self,
         id: &str,
-        code: impl Iterator<Item = (FileKind, &'a PartRecord, &'a [u8])>,
+        version: &VersionRecord,
+        files: &Files,
     ) -> Result<Candidate, Failure> {
+        let program = match &version.native {
+            Some(_) => Some(self.candidate_program(files).await?),
+            None => None,
+        };
+        let code = version.code().filter_map(|(kind, part)| Some((kind, part, files.get(&part.path)?)));
         let places = self.disk().places();
         let (mut parts, mut arriving) = (Vec::new(), Vec::new());
         for (kind, part, bytes) in code {
@@ -70,14 +94,23 @@ impl AppLibrary {
             })?;
             parts.push(CandidatePart { source, standing });
         }
-        Ok(Candidate { id: id.to_owned(), parts, _arriving: arriving })
+        Ok(Candidate { id: id.to_owned(), parts, program, _arriving: arriving })
+    }
+
+    async fn candidate_program(&self, files: &Files) -> Result<CandidateProgram, Failure> {
+        let verified = self.believed(files.clone()).await?;
+        let package = verified.package();
+        let asks = Asks { declared: true, asks: package.manifest().permissions.clone() };
+        let app = AppId::new(package.manifest().id.as_str());
+        let caller = Caller { app, digest: package.digest(), origin: Origin::Catalog };
+        Ok(CandidateProgram { verified, standing: Standing { caller, asks } })
     }
 
     /// What a candidate asks for, and what it would have of that. `known` are rights of the version before.
     pub(super) fn asked(&self, candidate: &Candidate, known: &[Right]) -> Vec<AskedRight> {
         let state = |right: &Right| {
-            let asking = candidate.parts.iter().filter(|part| part.standing.asks.cover(right));
-            let states = asking.map(|part| self.given(&part.standing, right));
+            let asking = candidate.standings().filter(|standing| standing.asks.cover(right));
+            let states = asking.map(|standing| self.given(standing, right));
             // What one of its files does not have, the app does not have.
             states.max().unwrap_or(Given::Open)
         };
@@ -104,10 +137,10 @@ impl AppLibrary {
     /// Gives rights to this content of the candidate's files, to each what it asks for of them.
     pub(super) fn give(&self, candidate: &Candidate, rights: &[Right], by: &str) -> Result<(), Failure> {
         let gate = &self.inner().gate;
-        for CandidatePart { standing, .. } in &candidate.parts {
-            for right in
-                rights.iter().filter(|right| standing.asks.asks.iter().any(|ask| ask.right == **right))
-            {
+        for standing in candidate.standings() {
+            // What was given before may be wider than what is asked for now.
+            let asked = standing.asks.asks.iter().map(|ask| &ask.right);
+            for right in asked.filter(|asked| rights.iter().any(|given| given.covers(asked))) {
                 if self.given(standing, right) != Given::Open {
                     continue;
                 }
@@ -122,12 +155,12 @@ impl AppLibrary {
     /// What persons gave to these contents of the files of an app.
     pub(super) fn granted<'a>(
         &self,
-        code: impl Iterator<Item = (FileKind, &'a PartRecord)>,
+        principals: impl Iterator<Item = (&'a str, Digest)>,
     ) -> Result<Vec<Right>, Failure> {
         let mut rights = Vec::new();
-        for (_, part) in code {
-            let grants = self.inner().gate.grants().list(Some(&AppId::new(&part.file_name)))?;
-            let of_content = grants.into_iter().filter(|grant| grant.digest == part.digest);
+        for (name, digest) in principals {
+            let grants = self.inner().gate.grants().list(Some(&AppId::new(name)))?;
+            let of_content = grants.into_iter().filter(|grant| grant.digest == digest);
             rights.extend(of_content.map(|grant| grant.right));
         }
         Ok(rights)
@@ -150,6 +183,9 @@ impl AppLibrary {
         let replaced =
             before.iter().flat_map(|app| app.current.code()).map(|(_, part)| part.file_name.as_str());
         let own: Vec<&str> = own.into_iter().chain(replaced).collect();
+        if let Some(program) = &candidate.program {
+            self.try_program(program).await?;
+        }
         let mut answered = Vec::new();
         for CandidatePart { source, .. } in &candidate.parts {
             let shelves = self.shelves(source.kind);

@@ -106,8 +106,9 @@ impl AppLibrary {
         let _turn = self.turn().await;
         let contents = self.contents()?;
         let before = held(&contents, &package)?.cloned();
-        let candidate = self.candidate(&package.id, package.code()).await?;
-        let version = package.record(candidate.rights(), now());
+        let mut version = package.record(Vec::new(), now());
+        let candidate = self.candidate(&package.id, &version, &package.files).await?;
+        version.rights = candidate.rights();
         let app = with_version(before.as_ref(), &package, version.clone());
         let asked = self.asked(&candidate, &[]);
         let rights = chosen(&asked, choice);
@@ -168,21 +169,31 @@ impl AppLibrary {
         touched.extend(before.map(files).unwrap_or_default());
         let touched = || touched.iter().map(|(kind, name)| (*kind, name.as_str()));
         self.look_at(touched()).await?;
-        if self.is_serving(&answered) {
-            return Ok(changed);
-        }
+        let not_serving = match self.serve_program(&app).await {
+            Ok(()) if self.is_serving(&answered) => return Ok(changed),
+            Ok(()) => Failure::new(
+                Reason::LoadCrashed,
+                "it answered when it was tried, and not once it was in place",
+            ),
+            Err(failure) => failure,
+        };
         let undo = match before.cloned() {
             Some(app) => Change::Put { app: Box::new(app), bring: Vec::new() },
             None => Change::Remove { id: app.id.clone() },
         };
         self.change(move |_| Ok(undo)).await?;
         self.look_at(touched()).await?;
-        Err(Failure::new(Reason::LoadCrashed, "it answered when it was tried, and not once it was in place"))
+        if let Some(before) = before
+            && let Err(failure) = self.serve_program(before).await
+        {
+            tracing::warn!(%failure, app = before.id, "start the version before again");
+        }
+        Err(not_serving)
     }
 
     /// What a trial made and granted goes with an app that did not come.
     fn leave_nothing(&self, candidate: &Candidate) {
-        self.take_back(candidate.parts.iter().map(|part| part.source.file_name.as_str()));
+        self.take_back(candidate.principals());
         self.disk().remove_empty_folders(&candidate.id);
         std::fs::remove_dir_all(self.home().scratch().join(&candidate.id)).ok();
     }
@@ -209,6 +220,7 @@ pub(super) fn with_version(
         waiting: None,
         seen: None,
         reason: None,
+        quarantine: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{AppKind, AppLibrary, AppOrigin, Grade};
 use crate::knowledge::NoProgress;
-use roost_apps::library::AppRecord;
+use roost_apps::library::{AppRecord, NativeRecord};
 use roost_protocol::{AgentState, Digest, Failure, FileKind, Reason, Right};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub enum AppState {
     Disabled,
     /// It does not answer.
     Failed,
+    /// Its program was taken away.
+    Quarantined,
 }
 
 impl AppState {
@@ -33,6 +35,7 @@ impl AppState {
             Self::Changed => "changed",
             Self::Disabled => "disabled",
             Self::Failed => "failed",
+            Self::Quarantined => "quarantined",
         }
     }
 }
@@ -70,6 +73,9 @@ pub struct AppListing {
     pub agents: Vec<String>,
     /// Services that answer.
     pub services: Vec<String>,
+    /// Its program: who vouched for it, what it offers and wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeRecord>,
     /// The rights it asks for.
     pub rights: Vec<Right>,
     /// How much it could do with them.
@@ -125,11 +131,12 @@ impl AppLibrary {
             page_file: file(&current.page),
             agents: self.names(FileKind::Agent, file(&current.agent)),
             services: self.names(FileKind::Service, file(&current.service)),
+            native: current.native.clone(),
             rights: current.rights.clone(),
             grade: Grade::of(&current.rights),
             previous_version: app.previous.as_ref().map(|version| version.shown_version().to_owned()),
             waiting_version: app.waiting.as_ref().map(|version| version.shown_version().to_owned()),
-            workspace: self.disk().places().workspace(&app.id),
+            workspace: self.disk().places().lasting(app),
             installed_at: current.installed_at.clone(),
         }
     }
@@ -144,6 +151,9 @@ impl AppLibrary {
     }
 
     fn state(&self, app: &AppRecord) -> (AppState, Option<Failure>) {
+        if let Some(quarantine) = &app.quarantine {
+            return (AppState::Quarantined, Some(quarantine.reason.clone()));
+        }
         if let Some(path) = self.disk().changed_files(app).first() {
             let message = format!("{} is not as it was installed", path.display());
             return (AppState::Changed, Some(Failure::new(Reason::AppChanged, message)));

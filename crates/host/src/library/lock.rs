@@ -2,7 +2,7 @@
 
 use super::{
     AppLibrary, Choice, InstallSource, Installed,
-    source::{Brought, bring},
+    source::{Brought, StoreApp, bring},
 };
 use crate::catalogs::{EntryName, RepositoryAddress};
 use roost_apps::library::{AppOrigin, LockedApp, read_lock};
@@ -71,6 +71,11 @@ fn source_of(app: &LockedApp) -> Result<InstallSource, Failure> {
             InstallSource::Repository(RepositoryAddress::parse(address.trim_end_matches('/'))?)
         }
         AppOrigin::File { url } => InstallSource::File(url.clone()),
+        AppOrigin::Store { url } => InstallSource::Store(StoreApp {
+            id: app.id.clone(),
+            version: app.version.clone(),
+            store: Some(url.clone()),
+        }),
         AppOrigin::Path { path } => InstallSource::Path(path.into()),
         AppOrigin::Sent => {
             let message =

@@ -1,10 +1,13 @@
 //! What installing an app would mean, for a person who decides: who it is, what it asks for, and how much that is.
 
 use super::{
-    AppKind, AppLibrary, AppOrigin, Grade, InstallSource,
+    AppKind, AppLibrary, AppOrigin, Grade, InstallSource, now,
     source::{Brought, bring},
 };
-use roost_apps::library::{AppRecord, Contents, Package};
+use roost_apps::{
+    library::{AppRecord, Contents, NativeRecord, Package},
+    native::compare_versions,
+};
 use roost_protocol::{Digest, Failure, Reason, Right};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +63,9 @@ pub struct InstallPlan {
     pub service: Option<String>,
     /// True when it brings a page.
     pub has_page: bool,
+    /// Its program: who vouches for it, what it offers and wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeRecord>,
     /// What it asks for.
     pub rights: Vec<AskedRight>,
     /// How much it could do with that.
@@ -92,7 +98,8 @@ impl AppLibrary {
     pub(super) async fn plan_of(&self, package: &Package) -> Result<InstallPlan, Failure> {
         let contents = self.contents()?;
         let before = held(&contents, package)?;
-        let candidate = self.candidate(&package.id, package.code()).await?;
+        let version = package.record(Vec::new(), now());
+        let candidate = self.candidate(&package.id, &version, &package.files).await?;
         let known = before.map(|app| app.current.rights.clone()).unwrap_or_default();
         let rights = self.asked(&candidate, &known);
         let digest = package.digest();
@@ -107,7 +114,8 @@ impl AppLibrary {
             digest,
             agent: package.agent.as_ref().map(|part| part.file_name.clone()),
             service: package.service.as_ref().map(|part| part.file_name.clone()),
-            has_page: package.page.is_some(),
+            has_page: package.page.is_some() || package.files.get("ui/index.html").is_some(),
+            native: package.native.clone(),
             grade: Grade::of(&candidate.rights()),
             rights,
             unchecked: package.unchecked.clone(),
@@ -120,15 +128,22 @@ impl AppLibrary {
 
 /// The app that holds the id of a package, when it is the same publisher's. The first to hold an id keeps it.
 pub(super) fn held<'a>(contents: &'a Contents, package: &Package) -> Result<Option<&'a AppRecord>, Failure> {
-    let Some(app) = contents.app(&package.id) else { return Ok(None) };
+    let same_folder = |app: &&AppRecord| app.id.eq_ignore_ascii_case(&package.id);
+    let Some(app) = contents.apps.iter().find(same_folder) else { return Ok(None) };
+    if let Some(quarantine) = app.quarantine.as_ref().filter(|_| app.id == package.id) {
+        let message = format!("{} was taken away: {}", app.id, quarantine.reason.message);
+        return Err(Failure::new(Reason::AppQuarantined, message));
+    }
+    let is_alike = app.id == package.id && (app.kind == AppKind::Native) == (package.kind == AppKind::Native);
     let is_same = match (&app.publisher, &package.publisher) {
+        _ if !is_alike => false,
         (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
         // Where nobody is named, only the place tells whose it is.
         (None, None) => app.current.origin.is_same_place(&package.origin),
         _ => false,
     };
     if is_same {
-        return Ok(Some(app));
+        return check_newer(app, package).map(|()| Some(app));
     }
     let named = |publisher: &Option<String>, origin: &AppOrigin| {
         publisher.clone().unwrap_or_else(|| format!("somebody unnamed ({})", origin.sentence()))
@@ -143,4 +158,17 @@ pub(super) fn held<'a>(contents: &'a Contents, package: &Package) -> Result<Opti
         "`roost remove {}` first, if the other one is meant; its workspace stays",
         package.id
     )))
+}
+
+/// A program is replaced only by a later one: an old version that was signed once stays signed, with all its holes.
+fn check_newer(app: &AppRecord, package: &Package) -> Result<(), Failure> {
+    if package.kind != AppKind::Native || package.digest() == app.current.digest {
+        return Ok(());
+    }
+    let (installed, offered) = (app.current.shown_version(), package.version.as_deref().unwrap_or("0"));
+    if compare_versions(offered, installed).is_gt() {
+        return Ok(());
+    }
+    let message = format!("{} {installed} is installed, and {offered} is not newer", app.id);
+    Err(Failure::new(Reason::VersionNotNewer, message))
 }

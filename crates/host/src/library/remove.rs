@@ -32,15 +32,22 @@ impl AppLibrary {
         let _turn = self.turn().await;
         let app = self.record(id)?;
         let gone = id.to_owned();
-        let changed = self.change(move |_| Ok(Change::Remove { id: gone })).await?;
-        let files = app.versions().flat_map(|version| version.code());
-        self.take_back(files.map(|(_, part)| part.file_name.as_str()));
+        self.stop_program(&app).await;
+        let changed = match self.change(move |_| Ok(Change::Remove { id: gone })).await {
+            Ok(changed) => changed,
+            Err(failure) => {
+                // It is still installed, so it serves on.
+                self.serve_program(&app).await.ok();
+                return Err(failure);
+            }
+        };
+        self.take_back(app.versions().flat_map(|version| version.principals(id)).map(|(name, _)| name));
         self.look_at(app.current.code().map(|(kind, part)| (kind, part.file_name.as_str()))).await?;
         self.host.book().note("app_removed", json!({ "app": id }));
         Ok(Removed {
             removed: id.to_owned(),
             version: app.current.shown_version().to_owned(),
-            workspace: self.disk().places().workspace(id),
+            workspace: self.disk().places().lasting(&app),
             kept: changed.kept,
         })
     }

@@ -7,13 +7,15 @@ use crate::{
 use roost_apps::{
     AgentFile, Arrival, Bundle, ContainerLimits, Submission,
     library::{AppOrigin, Egg, Package, package_refused},
-    look_at, read_zip,
+    look_at,
+    native::{NativeArrival, NativeError, NativeId, NativePackage, look_for_native},
+    read_zip,
 };
 use roost_protocol::{Failure, Reason};
 use std::path::{Path, PathBuf};
 
 /// Endings that only files have: a text with one of them is a path, not the id of an app.
-const FILE_ENDINGS: [&str; 5] = [".py", ".ts", ".js", ".zip", ".egg"];
+const FILE_ENDINGS: [&str; 6] = [".py", ".ts", ".js", ".zip", ".egg", ".napp"];
 
 /// Where an app is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +26,21 @@ pub enum InstallSource {
     Entry(EntryName),
     /// A repository.
     Repository(RepositoryAddress),
-    /// One agent file at an address.
+    /// One agent file, or the package of a native app, at an address.
     File(String),
+    /// A native app of a store that this home believes.
+    Store(StoreApp),
+}
+
+/// A native app of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreApp {
+    /// Its id.
+    pub id: String,
+    /// One version; the newest where none is named.
+    pub version: Option<String>,
+    /// Which store; the first that has it where none is named.
+    pub store: Option<String>,
 }
 
 impl InstallSource {
@@ -44,6 +59,12 @@ impl InstallSource {
         if Self::is_path(text) {
             let message = format!("`{}` is not an absolute path", text.escape_debug());
             return Err(Failure::new(Reason::WrongUse, message));
+        }
+        // Ids in catalogs have no dots, and those of native apps do by convention.
+        let (id, version) = text.split_once('@').map_or((text, None), |(id, version)| (id, Some(version)));
+        if id.contains('.') && NativeId::parse(id).is_some() {
+            let (id, version) = (id.to_owned(), version.map(str::to_owned));
+            return Ok(Self::Store(StoreApp { id, version, store: None }));
         }
         EntryName::parse(text).map(Self::Entry)
     }
@@ -77,7 +98,18 @@ pub(crate) async fn bring(host: &Host, source: &InstallSource) -> Result<Brought
         InstallSource::Path(path) => {
             let path = path.clone();
             let read = tokio::task::spawn_blocking(move || of_path(&path)).await;
-            read.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?
+            match read.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?? {
+                Found::App(brought) => Ok(*brought),
+                Found::Program(package, origin) => {
+                    let verified = host.library().believe(*package).await?;
+                    Package::from_verified(&verified, origin).map(Brought::from)
+                }
+            }
+        }
+        InstallSource::Store(wanted) => host.library().from_store(wanted).await.map(Brought::from),
+        InstallSource::File(url) if is_package(url) => {
+            let origin = AppOrigin::File { url: url.clone() };
+            host.library().from_address(url, origin).await.map(Brought::from)
         }
         InstallSource::Entry(name) => {
             Package::from_fetched(host.catalogs()?.fetch(name).await?).map(Brought::from)
@@ -93,10 +125,24 @@ pub(crate) async fn bring(host: &Host, source: &InstallSource) -> Result<Brought
     }
 }
 
-fn of_path(path: &Path) -> Result<Brought, Failure> {
+/// What a path holds.
+enum Found {
+    App(Box<Brought>),
+    Program(Box<NativePackage>, AppOrigin),
+}
+
+fn of_path(path: &Path) -> Result<Found, Failure> {
     let shown = path.display().to_string();
     let origin = AppOrigin::Path { path: shown.clone() };
-    match look_at(path)? {
+    if let Some(arrival) = look_for_native(path)? {
+        let package = match arrival {
+            NativeArrival::Napp(bytes) => NativePackage::from_napp(&bytes),
+            NativeArrival::Folder => NativePackage::from_folder(path),
+        };
+        let package = package.map_err(|errors| program_refused(&shown, &errors))?;
+        return Ok(Found::Program(Box::new(package), origin));
+    }
+    let brought = match look_at(path)? {
         Arrival::File => Package::from_file(&AgentFile::read(path)?).map(Brought::from),
         Arrival::Folder => {
             let bundle = Bundle::from_folder(path, &Submission::default());
@@ -104,7 +150,23 @@ fn of_path(path: &Path) -> Result<Brought, Failure> {
             Package::from_bundle(&bundle, origin).map(Brought::from)
         }
         Arrival::Zip(bytes) => of_zip(&bytes, &shown, origin),
-    }
+    };
+    brought.map(|brought| Found::App(Box::new(brought)))
+}
+
+/// True for an address whose file is called as packages are.
+fn is_package(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    path.to_ascii_lowercase().ends_with(".napp")
+}
+
+/// The refusal of a package, with every code.
+pub(super) fn program_refused(name: &str, errors: &[NativeError]) -> Failure {
+    let told: Vec<String> =
+        errors.iter().take(5).map(|error| format!("{}: {}", error.code.as_str(), error.message)).collect();
+    let more = errors.len().saturating_sub(told.len());
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    Failure::new(Reason::PackageInvalid, format!("{name}: {}{more}", told.join("; ")))
 }
 
 /// A zip: what a host exported, or a bundle that passes the whole gate.
@@ -124,12 +186,13 @@ mod tests {
     use super::InstallSource;
 
     #[test]
-    fn what_a_person_writes_is_one_of_four_things() {
+    fn what_a_person_writes_is_one_of_five_things() {
         let kind = |text: &str| match InstallSource::parse(text) {
             Ok(InstallSource::Path(_)) => "path",
             Ok(InstallSource::Entry(_)) => "entry",
             Ok(InstallSource::Repository(_)) => "repository",
             Ok(InstallSource::File(_)) => "file",
+            Ok(InstallSource::Store(_)) => "store",
             Err(_) => "refused",
         };
         for (text, expected) in [
@@ -141,6 +204,11 @@ mod tests {
             ("https://github.com/ada/tea", "repository"),
             ("https://github.com/ada/tea/tree/main/apps/tea", "repository"),
             ("https://example.org/tea_agent.py", "file"),
+            ("com.example.tea", "store"),
+            ("com.example.tea@1.0.0", "store"),
+            ("/a/com.example.tea-1.0.0.napp", "path"),
+            ("tea.napp", "refused"),
+            ("com.example..tea", "refused"),
             ("./tea", "refused"),
             ("tea.zip", "refused"),
             ("a/b", "refused"),

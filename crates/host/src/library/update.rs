@@ -14,9 +14,10 @@ use crate::catalogs::{EntryName, Freshness, RepositoryAddress};
 use jiff::Timestamp;
 use roost_apps::{
     Version,
-    library::{AppOrigin, AppRecord, Change, Package, PartRecord, SeenVersion, VersionRecord},
+    library::{AppKind, AppOrigin, AppRecord, Change, NativeChange, Package, SeenVersion, VersionRecord},
+    native::compare_versions,
 };
-use roost_protocol::{Failure, FileKind, Reason, Right};
+use roost_protocol::{Failure, Reason, Right};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,9 @@ pub struct UpdateOutcome {
     pub to: Option<String>,
     /// Rights that the new version asks for and the old one did not.
     pub new_rights: Vec<AskedRight>,
+    /// What a program wants that the version before did not, in the words of its manifest.
+    #[serde(default, skip_serializing_if = "NativeChange::is_empty")]
+    pub wants: NativeChange,
     /// Why it is not updated.
     pub reason: Option<Failure>,
     /// Files that a person had changed, where they are kept now.
@@ -69,7 +73,7 @@ impl AppLibrary {
     /// Looks for a newer version of every app and takes those that need nobody's yes.
     pub async fn update_all(&self, by: &str) -> Result<Vec<UpdateOutcome>, Failure> {
         let mut outcomes = Vec::new();
-        for app in self.contents()?.apps {
+        for app in self.contents()?.apps.into_iter().filter(|app| app.quarantine.is_none()) {
             outcomes.push(self.update_one(&app.id, Age::CoolDown, by).await?);
         }
         Ok(outcomes)
@@ -82,6 +86,10 @@ impl AppLibrary {
 
     async fn update_one(&self, id: &str, age: Age, by: &str) -> Result<UpdateOutcome, Failure> {
         let app = self.record(id)?;
+        if let Some(quarantine) = &app.quarantine {
+            let message = format!("{id} was taken away: {}", quarantine.reason.message);
+            return Err(Failure::new(Reason::AppQuarantined, message));
+        }
         let found = match self.newer(&app).await {
             Ok(Some(package)) => package,
             Ok(None) => return self.outcome(&app, UpdateState::Current, None, None),
@@ -126,12 +134,24 @@ impl AppLibrary {
         let app = self.record(id)?;
         let Some(waiting) = &app.waiting else { return Err(nothing_waits(id)) };
         let files = self.disk().files(&app, waiting)?;
-        let code = waiting.code().filter_map(|(kind, part)| Some((kind, part, files.get(&part.path)?)));
-        let candidate = self.candidate(id, code).await?;
+        let candidate = self.candidate(id, waiting, &files).await?;
         let new_rights = self.new_rights(&app, self.asked(&candidate, &app.current.rights));
         let outcome =
             self.outcome(&app, UpdateState::Waiting, waiting.version.clone(), app.reason.clone())?;
-        Ok(UpdateOutcome { new_rights, ..outcome })
+        Ok(UpdateOutcome { new_rights, wants: wants(&app.current, waiting), ..outcome })
+    }
+
+    /// Does not take the version that waits. The next newer one is looked at again.
+    pub async fn reject(&self, id: &str) -> Result<AppListing, Failure> {
+        let _turn = self.turn().await;
+        let app = self.record(id)?;
+        if app.waiting.is_none() {
+            return Err(nothing_waits(id));
+        }
+        let without = AppRecord { waiting: None, reason: None, ..app };
+        self.change(move |_| Ok(Change::Put { app: Box::new(without), bring: Vec::new() })).await?;
+        self.host.book().note("app_update_rejected", json!({ "app": id }));
+        self.listing(id)
     }
 
     /// Lets the version before serve again.
@@ -168,6 +188,7 @@ impl AppLibrary {
             AppOrigin::Path { path } if Path::new(path).exists() => InstallSource::Path(path.into()),
             // What is not where it was has nothing newer.
             AppOrigin::Path { .. } | AppOrigin::Sent => return Ok(None),
+            AppOrigin::Store { url } => return self.newer_in_store(app, url).await,
             origin => match self.newer_entry(app, origin.catalog().unwrap_or_default()).await? {
                 Some(name) => InstallSource::Entry(name),
                 None => return Ok(None),
@@ -178,7 +199,13 @@ impl AppLibrary {
             let message = format!("what is there now is {}, not {}", package.id, app.id);
             return Err(Failure::new(Reason::EntryInvalid, message));
         }
-        Ok(Some(package).filter(|package| package.digest() != app.current.digest))
+        let package = Some(package).filter(|package| package.digest() != app.current.digest);
+        // What lies where a program was installed from may be an older one by now, and is no update then.
+        let is_newer = |package: &Package| {
+            let version = package.version.as_deref().unwrap_or("0");
+            package.kind != AppKind::Native || compare_versions(version, app.current.shown_version()).is_gt()
+        };
+        Ok(package.filter(is_newer))
     }
 
     /// The name of a newer version in the catalog that the app came from.
@@ -238,16 +265,21 @@ impl AppLibrary {
     async fn take(&self, package: Package, by: &str) -> Result<UpdateOutcome, Failure> {
         let contents = self.contents()?;
         let app = held(&contents, &package)?.cloned().ok_or_else(|| super::unknown(&package.id))?;
-        let candidate = self.candidate(&app.id, package.code()).await?;
-        let version = package.record(candidate.rights(), now());
+        let mut version = package.record(Vec::new(), now());
+        let candidate = self.candidate(&app.id, &version, &package.files).await?;
+        version.rights = candidate.rights();
         let new_rights = self.new_rights(&app, self.asked(&candidate, &app.current.rights));
-        if new_rights.is_empty() {
+        let wants = wants(&app.current, &version);
+        if new_rights.is_empty() && wants.is_empty() {
             let after = with_version(Some(&app), &package, version);
             drop(candidate);
             return self.switch(app, after, Some(package), false, by).await;
         }
         let _turn = self.turn().await;
-        let names: Vec<String> = new_rights.iter().map(|asked| asked.right.to_string()).collect();
+        let names: Vec<String> = match wants.is_empty() {
+            true => new_rights.iter().map(|asked| asked.right.to_string()).collect(),
+            false => wants.words(),
+        };
         let message = format!("{} {} also asks for {}", app.id, version.shown_version(), names.join(", "));
         let reason = Failure::new(Reason::UpdateWaits, message)
             .with_next(format!("see them and say yes with `roost update --approve {}`", app.id));
@@ -262,7 +294,7 @@ impl AppLibrary {
         })
         .await?;
         let outcome = self.outcome(&app, UpdateState::Waiting, to, Some(reason))?;
-        Ok(UpdateOutcome { new_rights, ..outcome })
+        Ok(UpdateOutcome { new_rights, wants, ..outcome })
     }
 
     /// Rights that the version before did not ask for and that the policy does not give anyway.
@@ -288,11 +320,9 @@ impl AppLibrary {
             Some(package) => package.files.clone(),
             None => self.disk().files(&app, &after.current)?,
         };
-        let code = after.current.code().filter_map(|(kind, part)| Some((kind, part, files.get(&part.path)?)));
-        let code: Vec<(FileKind, &PartRecord, &[u8])> = code.collect();
-        let candidate = self.candidate(&app.id, code.into_iter()).await?;
+        let candidate = self.candidate(&app.id, &after.current, &files).await?;
         let asked = self.asked(&candidate, &app.current.rights);
-        let mut rights: Vec<Right> = self.granted(app.current.code())?;
+        let mut rights: Vec<Right> = self.granted(app.current.principals(&app.id))?;
         if with_new {
             rights.extend(self.new_rights(&app, asked).into_iter().map(|asked| asked.right));
         }
@@ -352,6 +382,7 @@ impl AppLibrary {
             from: before.current.shown_version().to_owned(),
             to,
             new_rights: Vec::new(),
+            wants: NativeChange::default(),
             reason,
             kept: Vec::new(),
         })
@@ -364,8 +395,8 @@ fn was_taken_back(app: &AppRecord, found: &Package) -> Option<Failure> {
     if matches!(app.current.origin, AppOrigin::Path { .. }) {
         return None;
     }
-    let number = |version: &VersionRecord| version.version.as_deref().and_then(Version::parse);
-    let is_later = |previous: &&VersionRecord| number(previous) > number(&app.current);
+    let current = app.current.shown_version();
+    let is_later = |previous: &&VersionRecord| compare_versions(previous.shown_version(), current).is_gt();
     let previous = app.previous.as_ref().filter(is_later);
     let previous = previous.filter(|previous| previous.digest == found.digest())?;
     let message = format!("{} {} was taken back", app.id, previous.shown_version());
@@ -373,6 +404,14 @@ fn was_taken_back(app: &AppRecord, found: &Package) -> Option<Failure> {
         Failure::new(Reason::VersionTakenBack, message)
             .with_next(format!("wait for a newer one, or take it with `roost update {} --now`", app.id)),
     )
+}
+
+/// What a program wants that the version before did not.
+fn wants(current: &VersionRecord, next: &VersionRecord) -> NativeChange {
+    match (&current.native, &next.native) {
+        (Some(current), Some(next)) => current.change_to(next),
+        _ => NativeChange::default(),
+    }
 }
 
 fn nothing_waits(id: &str) -> Failure {

@@ -127,6 +127,13 @@ impl HostTrust {
         read(&self.signing_folder().join(format!("{}.json", chosen.id))).map(|(key, _)| key)
     }
 
+    /// What others need to verify what this key of the home signed.
+    pub fn public_key(&self, key: &SigningKey) -> Result<PublicKey, Failure> {
+        let id = KeyId::of(&key.verifying_key());
+        let found = self.signing_keys()?.into_iter().find(|known| known.id == id);
+        found.map(|known| known.public).ok_or_else(|| unknown("key", id.as_str()))
+    }
+
     fn signing_folder(&self) -> PathBuf {
         self.folder.join("signing")
     }

@@ -9,7 +9,8 @@ use axum::{Json, extract::State};
 use roost_host::{
     Host,
     library::{
-        AppListing, Choice, InstallPlan, InstallSource, Installed, LockedOutcome, Removed, UpdateOutcome,
+        AppListing, Choice, InstallPlan, InstallSource, Installed, LockedOutcome, Removed, Sweep,
+        UpdateOutcome,
     },
 };
 use roost_protocol::Digest;
@@ -162,6 +163,22 @@ pub(crate) async fn waiting(
     PathOf(id): PathOf,
 ) -> Result<Json<UpdateOutcome>, ErrorAnswer> {
     Ok(Json(host.library().waiting(&id).await?))
+}
+
+/// Does not take the version that waits.
+#[utoipa::path(delete, path = "/v1/apps/{id}/waiting", tag = "apps", params(("id" = String, Path)), responses((status = 200, body = Object)))]
+pub(crate) async fn reject(
+    _: Owner,
+    State(host): State<Host>,
+    PathOf(id): PathOf,
+) -> Result<Json<AppListing>, ErrorAnswer> {
+    Ok(Json(host.library().reject(&id).await?))
+}
+
+/// Asks the stores and looks at every native app: which of them nobody vouches for any more.
+#[utoipa::path(post, path = "/v1/app-sweeps", tag = "apps", responses((status = 200, body = Object)))]
+pub(crate) async fn sweep(_: Owner, State(host): State<Host>) -> Result<Json<Sweep>, ErrorAnswer> {
+    Ok(Json(host.library().sweep().await?))
 }
 
 /// Lets the version before serve again.

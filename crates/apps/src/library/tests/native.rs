@@ -3,7 +3,9 @@
 use super::{Home, TIME, cut_off_everywhere};
 use crate::{
     library::{AppKind, AppOrigin, AppRecord, Change, Changed, Library, Package, Quarantine},
-    native::{Covered, KeyId, NativePackage, PublicKey, SigningKey, TrustList, TrustedPublisher, VerifiedPackage},
+    native::{
+        Covered, KeyId, NativePackage, PublicKey, SigningKey, TrustList, TrustedPublisher, VerifiedPackage,
+    },
 };
 use roost_protocol::{Failure, Reason};
 use std::{fs, os::unix::fs::PermissionsExt as _};

@@ -43,7 +43,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 /// Does the work stopped after 0, 1, 2, … steps until it is not stopped any more, each time on a copy of the store.
-fn at_every_step(
+pub(super) fn at_every_step(
     prepared: &TestStore,
     work: impl Fn(&Storefront) -> bool,
     is_consistent: impl Fn(&TestStore),
