@@ -60,6 +60,14 @@ fn installed(home: &TestHome) -> Vec<Value> {
     home.json(&["apps"])["apps"].as_array().unwrap().clone()
 }
 
+/// Lets the running host look at every native app now.
+fn sweep(home: &TestHome, running: &RunningHost) -> Value {
+    let token = fs::read_to_string(home.root().join("run/owner.token")).unwrap();
+    let headers = [("authorization", format!("Bearer {}", token.trim()))];
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    running.send("POST", "/v1/app-sweeps", &headers, b"").json()
+}
+
 /// Everything of the app in the home.
 fn left(home: &TestHome) -> Vec<PathBuf> {
     let places = [home.root().join("apps").join(ID), home.root().join("native").join(ID)];
@@ -71,8 +79,8 @@ fn a_signed_app_is_planned_tried_installed_and_removed() {
     let home = signing_home();
     let napp = napp(&home, "Echo", "1.0.0", &json!({"oauth": [{"provider": "google", "scopes": ["mail"]}]}));
     let plan = home.json(&["install", text(&napp), "--dry-run"]);
-    assert_eq!((&plan["kind"], &plan["native"]["vouched_by"]), (&json!("native"), &json!("ada")));
-    assert_eq!((&plan["native"]["covers"], &plan["has_page"]), (&json!("tree"), &json!(true)));
+    assert_eq!((&plan["kind"], &plan["native"]["signed"]["vouched_by"]), (&json!("native"), &json!("ada")));
+    assert_eq!((&plan["native"]["signed"]["covers"], &plan["has_page"]), (&json!("tree"), &json!(true)));
     assert_eq!(plan["rights"][0]["right"], "feature:user:id");
     assert_eq!(plan["native"]["oauth"][0]["provider"], "google");
     assert!(left(&home).is_empty());
@@ -257,7 +265,7 @@ fn a_store_keeps_signs_serves_and_takes_back_native_apps() {
     fs::write(data.join("mine.txt"), "kept").unwrap();
     store.native(&["revoke", ID]);
     let running = home.up();
-    let sweep = running.owner_post("/v1/app-sweeps", &json!({}));
+    let sweep = sweep(&home, &running);
     assert_eq!(sweep["quarantined"][0]["app"], ID);
     assert_eq!(sweep["quarantined"][0]["reason"]["reason"], "app_revoked");
     let app = &installed(&home)[0];
@@ -280,7 +288,7 @@ fn an_app_runs_on_while_its_store_is_silent_and_stops_when_its_lists_are_too_old
     home.json(&["install", ID, "--asked"]);
     store.serving.terminate();
     let running = home.up();
-    let silent = running.owner_post("/v1/app-sweeps", &json!({}));
+    let silent = sweep(&home, &running);
     assert_eq!((&silent["believed"], &silent["stopped"]), (&json!([ID]), &json!([])), "{silent}");
     assert_eq!(silent["stores"].as_array().unwrap().len(), 1);
     let path = home.root().join("keys/trust.json");
@@ -288,10 +296,49 @@ fn an_app_runs_on_while_its_store_is_silent_and_stops_when_its_lists_are_too_old
     let good = trust.clone();
     trust["stores"][0]["revocations"]["fetchedAt"] = json!("2020-01-01T00:00:00Z");
     fs::write(&path, trust.to_string()).unwrap();
-    let stale = running.owner_post("/v1/app-sweeps", &json!({}));
+    let stale = sweep(&home, &running);
     assert_eq!(stale["stopped"][0]["reason"]["reason"], "trust_stale", "{stale}");
     assert_eq!(installed(&home)[0]["reason"]["reason"], "trust_stale");
     fs::write(&path, good.to_string()).unwrap();
-    assert_eq!(running.owner_post("/v1/app-sweeps", &json!({}))["believed"], json!([ID]));
+    assert_eq!(sweep(&home, &running)["believed"], json!([ID]));
     assert_eq!(installed(&home)[0]["reason"], Value::Null);
+}
+
+#[test]
+fn a_folder_is_built_sideloaded_labelled_and_never_changed() {
+    let home = TestHome::new();
+    let project = folder(&home, "Echo", "1.0.0", &json!({}));
+    fs::remove_file(project.join("SKILL.md")).unwrap();
+    fs::rename(project.join("binary"), project.join("made")).unwrap();
+    assert_eq!(refusal(&home, &["sideload", text(&project)]).0, "package_invalid");
+    fs::write(project.join("Makefile"), "build:\n\t@echo cannot today && false\n").unwrap();
+    let (reason, message) = refusal(&home, &["sideload", text(&project)]);
+    assert_eq!(reason, "build_failed");
+    assert!(message.contains("cannot today"), "{message}");
+    assert_eq!(left(&home), Vec::<PathBuf>::new());
+    fs::write(project.join("Makefile"), "build:\n\tmkdir -p tmp && cp made tmp/echo\n").unwrap();
+    let done = home.json(&["sideload", text(&project), "--asked"]);
+    assert_eq!(done["app"]["origin"]["kind"], "sideload");
+    assert_eq!(done["app"]["native"]["signed"], Value::Null);
+    let told = home.roost(&["apps"]).stdout;
+    assert!(told.contains("sideloaded from"), "{told}");
+    // Once more is the same app, built anew.
+    home.json(&["sideload", text(&project)]);
+    assert_eq!(installed(&home).len(), 1);
+
+    home.json(&["keys", "signing", "new", "--name", "ada"]);
+    let signed = napp(&home, "Echo signed", "2.0.0", &json!({}));
+    assert_eq!(refusal(&home, &["install", text(&signed), "--yes"]).0, "id_taken");
+    home.json(&["unsideload", ID]);
+    assert!(project.join("tmp/echo").exists() && installed(&home).is_empty());
+    home.json(&["install", text(&signed), "--yes"]);
+    let before = fs::read_dir(home.root().join("apps").join(ID)).unwrap().count();
+    assert_eq!(refusal(&home, &["sideload", text(&project)]).0, "id_taken");
+    assert_eq!(refusal(&home, &["unsideload", ID]).0, "not_sideloaded");
+    assert_eq!(fs::read_dir(home.root().join("apps").join(ID)).unwrap().count(), before);
+    let nothing = home.outside().join("nothing");
+    fs::create_dir(&nothing).unwrap();
+    fs::write(nothing.join("Makefile"), "build:\n\ttouch ran\n").unwrap();
+    assert_eq!(refusal(&home, &["sideload", text(&nothing)]).0, "package_invalid");
+    assert!(!nothing.join("ran").exists());
 }

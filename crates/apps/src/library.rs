@@ -20,7 +20,7 @@ pub use self::{
     contents::Contents,
     from_egg::{EGG_SCHEMA, Egg},
     lock_text::{LOCK_SCHEMA, LockedApp, locked, read_lock},
-    native_record::{NativeChange, NativeRecord},
+    native_record::{NativeChange, NativeRecord, NativeSignature},
     package::{Package, package_refused},
     places::LibraryPlaces,
     record::{AppKind, AppOrigin, AppRecord, PartRecord, Quarantine, SeenVersion, VersionRecord},

@@ -12,7 +12,7 @@ mod workspace; // what `roost workspace` takes
 pub(crate) use bundles::{
     New, NewArguments, NewLanguage, PackArguments, RuleSet, TestArguments, ValidateArguments,
 };
-pub(crate) use library::{InstallArguments, RemoveArguments, UpdateArguments};
+pub(crate) use library::{InstallArguments, RemoveArguments, SideloadArguments, UpdateArguments};
 pub(crate) use pages::{ApprovalsArguments, ApprovalsVerb, PagesArguments, PagesVerb};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
@@ -97,6 +97,10 @@ pub(crate) enum Command {
     Update(UpdateArguments),
     /// Remove an installed app; its workspace stays
     Remove(RemoveArguments),
+    /// Run a native app from the folder in which it is written; nobody vouches for it
+    Sideload(SideloadArguments),
+    /// Remove an app that was sideloaded
+    Unsideload(RemoveArguments),
     /// Find apps: search catalogs, add and remove them; or run a store of your own
     Store(StoreArguments),
     /// Decide what models want to do and only a person may allow

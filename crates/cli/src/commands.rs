@@ -26,6 +26,7 @@ mod runs;
 mod secrets;
 mod services;
 mod sign;
+mod sideload;
 mod store;
 mod store_native;
 mod storefront;
@@ -62,6 +63,8 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Install(install) => install::install(config, install, output).await,
         Command::Update(update) => update::update(config, update, output).await,
         Command::Remove(remove) => apps::remove(config, remove, output).await,
+        Command::Sideload(folder) => sideload::sideload(config, folder, output).await,
+        Command::Unsideload(app) => sideload::unsideload(config, app, output).await,
         Command::Store(arguments) => store::store(config, arguments, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
         Command::Approvals(arguments) => approvals::approvals(config, arguments, output).await,

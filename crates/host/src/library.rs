@@ -18,6 +18,7 @@ mod files; // what an app shares with people
 mod program; // apps that are programs
 mod quarantine; // programs that are taken away, and looking for them
 mod store_apps; // programs from stores
+mod sideload; // programs from their authors' folders
 
 pub(crate) use self::installed::{InstalledFiles, Owner};
 pub use self::{

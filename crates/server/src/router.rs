@@ -178,6 +178,8 @@ fn apps() -> OpenApiRouter<Host> {
         .routes(routes!(apps::show, apps::remove))
         .routes(routes!(apps::waiting, apps::reject))
         .routes(routes!(apps::sweep))
+        .routes(routes!(apps::sideload))
+        .routes(routes!(apps::unsideload))
         .routes(routes!(apps::approve))
         .routes(routes!(apps::roll_back))
 }

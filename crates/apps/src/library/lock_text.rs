@@ -62,8 +62,9 @@ pub fn locked(app: &AppRecord) -> LockedApp {
 
 /// The text of the file.
 pub(super) fn lock_text(contents: &Contents) -> Result<String, toml::ser::Error> {
-    let document =
-        Document { schema: LOCK_SCHEMA.to_owned(), app: contents.apps.iter().map(locked).collect() };
+    // What lies in a person's folder here is nowhere else.
+    let lasting = contents.apps.iter().filter(|app| !app.current.origin.is_sideload());
+    let document = Document { schema: LOCK_SCHEMA.to_owned(), app: lasting.map(locked).collect() };
     Ok(format!("{OPENING}{}", toml::to_string(&document)?))
 }
 

@@ -1,7 +1,9 @@
 //! What is known of an installed program: which of its files runs, who vouched for it, and what it said about itself when
 //! it was installed, so that the next version can be compared with it.
 
-use crate::native::{BINARY_NAMES, Capability, Covered, NativeManifest, OauthNeed, VerifiedPackage};
+use crate::native::{
+    BINARY_NAMES, Capability, Covered, NativeManifest, NativePackage, OauthNeed, VerifiedPackage,
+};
 use roost_protocol::to_native;
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct NativeRecord {
     /// The file that is started.
     pub binary: String,
-    /// Which key signed it.
-    pub key_id: String,
-    /// Whose key that was.
-    pub vouched_by: String,
-    /// For how much of it.
-    pub covers: Covered,
+    /// Who vouched for it; nobody for one that was sideloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<NativeSignature>,
     /// What it offers.
     pub provides: Vec<String>,
     /// What it asks for, as it was written.
@@ -24,6 +23,17 @@ pub struct NativeRecord {
     pub overrides: Vec<String>,
     /// Accounts elsewhere that it wants to use.
     pub oauth: Vec<OauthNeed>,
+}
+
+/// Who vouched for a program when it was installed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NativeSignature {
+    /// Which key.
+    pub key_id: String,
+    /// Whose key that was.
+    pub vouched_by: String,
+    /// For how much of it.
+    pub covers: Covered,
 }
 
 /// What a version wants and the one before it did not.
@@ -43,12 +53,21 @@ impl NativeRecord {
     /// What is kept of a package that somebody vouches for.
     #[must_use]
     pub fn of(verified: &VerifiedPackage) -> Self {
-        let manifest = verified.package().manifest();
-        Self {
-            binary: verified.package().binary().0.to_owned(),
+        let signed = NativeSignature {
             key_id: verified.key_id.to_string(),
             vouched_by: verified.vouched_by.clone(),
             covers: verified.covers,
+        };
+        Self { signed: Some(signed), ..Self::unsigned(verified.package()) }
+    }
+
+    /// What is kept of a package that a person wrote themselves.
+    #[must_use]
+    pub fn unsigned(package: &NativePackage) -> Self {
+        let manifest = package.manifest();
+        Self {
+            binary: package.binary().0.to_owned(),
+            signed: None,
             provides: manifest.provides.iter().map(Capability::to_string).collect(),
             permissions: permissions(manifest),
             overrides: manifest.overrides.clone(),
@@ -117,7 +136,7 @@ fn covers(known: &[String], wanted: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Covered, NativeRecord, OauthNeed};
+    use super::{NativeRecord, OauthNeed};
 
     fn record(permissions: &[&str], provides: &[&str], overrides: &[&str], scopes: &[&str]) -> NativeRecord {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
@@ -128,9 +147,7 @@ mod tests {
         };
         NativeRecord {
             binary: "binary".to_owned(),
-            key_id: "k".to_owned(),
-            vouched_by: "ada".to_owned(),
-            covers: Covered::Tree,
+            signed: None,
             provides: texts(provides),
             permissions: texts(permissions),
             overrides: texts(overrides),

@@ -12,10 +12,11 @@ use crate::{
     agent_file::check_file_name,
     catalog::{FetchedApp, LeftOut, PartKind},
     folder_changes::arrival_name,
-    native::VerifiedPackage,
+    native::{NativePackage, VerifiedPackage},
 };
 use roost_protocol::{Digest, Failure, FileKind, Reason, Right};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 /// Names in the data folder that are no app's: one of them would open every app's files to it.
 const DATA_NAMES: [&str; 5] = ["workspaces", "rapp_ui", "twins", "memory", "shared_memories"];
@@ -126,7 +127,22 @@ impl Package {
 
     /// A program that somebody vouches for whom this home believes. Whose it is says the signature, not the program.
     pub fn from_verified(verified: &VerifiedPackage, origin: AppOrigin) -> Result<Self, Failure> {
-        let package = verified.package();
+        let publisher = Some(verified.vouched_by.clone());
+        Self::from_native(verified.package(), NativeRecord::of(verified), publisher, origin)
+    }
+
+    /// A program from the folder of the person who writes it.
+    pub fn from_sideload(package: &NativePackage, folder: &Path) -> Result<Self, Failure> {
+        let origin = AppOrigin::Sideload { path: folder.display().to_string() };
+        Self::from_native(package, NativeRecord::unsigned(package), None, origin)
+    }
+
+    fn from_native(
+        package: &NativePackage,
+        native: NativeRecord,
+        publisher: Option<String>,
+        origin: AppOrigin,
+    ) -> Result<Self, Failure> {
         let manifest = package.manifest();
         let id = manifest.id.as_str();
         // Names of other things in the folders that are named by the id, and of files that have rights of their own.
@@ -142,7 +158,7 @@ impl Package {
         }
         Ok(Self {
             id: id.to_owned(),
-            publisher: Some(verified.vouched_by.clone()),
+            publisher,
             version: Some(manifest.version.clone()),
             kind: AppKind::Native,
             name: shown(&manifest.name),
@@ -151,7 +167,7 @@ impl Package {
             agent: None,
             service: None,
             page: None,
-            native: Some(NativeRecord::of(verified)),
+            native: Some(native),
             files: package.files().clone(),
             left_out: Vec::new(),
             unchecked: Vec::new(),

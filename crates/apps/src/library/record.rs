@@ -85,6 +85,11 @@ pub enum AppOrigin {
         /// Where the store is.
         url: String,
     },
+    /// A folder of a person who writes the app; nobody vouches for it.
+    Sideload {
+        /// The folder.
+        path: String,
+    },
     /// Bytes that somebody sent.
     Sent,
 }
@@ -99,6 +104,12 @@ impl AppOrigin {
             }
             _ => None,
         }
+    }
+
+    /// True for what a person runs from their own folder, signed by nobody.
+    #[must_use]
+    pub fn is_sideload(&self) -> bool {
+        matches!(self, Self::Sideload { .. })
     }
 
     /// The commit its files are of.
@@ -123,6 +134,7 @@ impl AppOrigin {
             Self::File { url } => url.clone(),
             Self::Path { path } => path.clone(),
             Self::Store { url } => format!("store {url}"),
+            Self::Sideload { path } => format!("sideloaded from {path}"),
             Self::Sent => "sent to this host".to_owned(),
         }
     }
@@ -283,6 +295,10 @@ impl AppRecord {
         if self.kind == AppKind::Native {
             let is_native = |version: &VersionRecord| {
                 version.native.as_ref().is_some_and(NativeRecord::is_sound)
+                    && version
+                        .native
+                        .as_ref()
+                        .is_some_and(|native| native.signed.is_none() == version.origin.is_sideload())
                     && is_version(version.shown_version())
                     && version.code().next().is_none()
                     && version.page.is_none()

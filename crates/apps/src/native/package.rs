@@ -7,7 +7,10 @@ use super::{
     signatures::{self, Covered, Signatures, Signed},
     skill::Skill,
 };
-use crate::container::{ContainerLimits, Files, read_tar};
+use crate::{
+    bundle::read_at_most,
+    container::{ContainerLimits, Files, read_tar},
+};
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use roost_protocol::Digest;
 use std::{io, path::Path};
@@ -46,6 +49,30 @@ impl NativePackage {
         let package = Self::from_files(files)?;
         check_binary(&folder.join(package.binary_path)).map_err(|error| vec![error])?;
         Ok(package)
+    }
+
+    /// Reads the files of a package from the folder of a person who writes the app: the program may be where it was built,
+    /// and what a model is told may still be missing.
+    pub fn from_project(folder: &Path) -> Result<Self, Vec<NativeError>> {
+        let is_part = |path: &str| (size_max(path).is_some() && path != signatures::PATH) || path == UI;
+        let mut files = Files::read_parts(folder, &ContainerLimits::NATIVE, is_part).map_err(refused)?;
+        let missing = || vec![NativeError::new(NativeCode::MissingBinary, "missing binary")];
+        let program = binary::find_binary(folder).ok_or_else(missing)?;
+        check_binary(&program).map_err(|error| vec![error])?;
+        if !binary::NAMES.iter().any(|name| files.get(name).is_some()) {
+            let bytes = read_at_most(&program, BINARY_BYTES_MAX).map_err(|error| {
+                vec![NativeError::at(NativeCode::Unreadable, binary::NAMES[0], error.to_string())]
+            })?;
+            files = files.with(binary::NAMES[0], bytes).map_err(refused)?;
+        }
+        if !SKILLS.iter().any(|skill| files.get(skill).is_some()) {
+            let manifest = files.get(manifest::PATH).unwrap_or_default();
+            let manifest = NativeManifest::parse(manifest)?;
+            let (name, about) = (manifest.slug(), manifest.name.replace(['"', '\\'], " "));
+            let skill = format!("---\nname: \"{name}\"\ndescription: \"{about}\"\n---\n");
+            files = files.with(SKILLS[0], skill.into_bytes()).map_err(refused)?;
+        }
+        Self::from_files(files)
     }
 
     /// Reads a package from files that came out of an archive or a folder.

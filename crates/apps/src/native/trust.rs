@@ -77,6 +77,12 @@ impl VerifiedPackage {
     pub fn package(&self) -> &NativePackage {
         &self.package
     }
+
+    /// The package alone.
+    #[must_use]
+    pub fn into_package(self) -> NativePackage {
+        self.package
+    }
 }
 
 /// A key of the right name, and whose it is.

@@ -45,6 +45,16 @@ pub(crate) struct UpdateArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SideloadArguments {
+    /// The folder of a native app; `make build` is run there when it has a Makefile
+    #[arg(default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Give it everything it asks for
+    #[arg(long)]
+    pub(crate) asked: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
     /// Id of an installed app
     pub(crate) id: String,

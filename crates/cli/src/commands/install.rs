@@ -8,7 +8,9 @@ use crate::{
     partner::{Method, Partner, understood},
 };
 use roost_apps::native::Covered;
-use roost_host::library::{AskedRight, Choice, Given, InstallPlan, InstallSource, Installed, LockedOutcome};
+use roost_host::library::{
+    AskedRight, Choice, Given, InstallPlan, InstallSource, Installed, LockedOutcome, NativeRecord,
+};
 use roost_protocol::{Failure, Reason};
 use serde_json::{Value, json};
 use std::{fs, path::Path, process::ExitCode};
@@ -120,14 +122,7 @@ fn show_plan(plan: &InstallPlan, output: Output) {
     line("from", &plan.origin.sentence());
     line("digest", &plan.digest.to_string());
     if let Some(native) = &plan.native {
-        let covers = match native.covers {
-            Covered::Tree => "every file of it",
-            Covered::ManifestAndBinary => "its manifest and its program, but not its pages and SKILL.md",
-        };
-        line(
-            "signed by",
-            &format!("{} (key {}), who vouches for {covers}", native.vouched_by, native.key_id),
-        );
+        line("signed by", &signed_by(native));
         line("offers", &native.provides.join(", "));
         line("overrides", &native.overrides.join(", "));
         let accounts =
@@ -145,6 +140,16 @@ fn show_plan(plan: &InstallPlan, output: Output) {
         line("left out", &left.message);
     }
     show_rights(&plan.rights, output);
+}
+
+/// Who vouches for a program.
+fn signed_by(native: &NativeRecord) -> String {
+    let Some(signed) = &native.signed else { return "nobody: it is sideloaded".to_owned() };
+    let covers = match signed.covers {
+        Covered::Tree => "every file of it",
+        Covered::ManifestAndBinary => "its manifest and its program, but not its pages and SKILL.md",
+    };
+    format!("{} (key {}), who vouches for {covers}", signed.vouched_by, signed.key_id)
 }
 
 /// What an app asks for, in words.
@@ -195,7 +200,7 @@ fn nobody_to_ask(plan: &InstallPlan) -> Failure {
     Failure::new(Reason::ConsentNeeded, message).with_next(next)
 }
 
-fn done(installed: &Installed, output: Output) {
+pub(super) fn done(installed: &Installed, output: Output) {
     if output.json {
         output.document(installed);
         return;

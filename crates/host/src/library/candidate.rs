@@ -11,7 +11,7 @@ use crate::{
     shelves::Shelves,
     standing::Standing,
 };
-use roost_apps::{Description, Files, library::VersionRecord, native::VerifiedPackage};
+use roost_apps::{Description, Files, library::VersionRecord, native::NativePackage};
 use roost_protocol::{AppId, Asks, Digest, Failure, FileKind, Language, Lasting, Origin, Reason, Right};
 
 /// A version of an app, with the standing its files will have.
@@ -29,9 +29,9 @@ pub(super) struct CandidatePart {
     pub(super) standing: Standing,
 }
 
-/// A program that somebody vouches for at this moment.
+/// A program that somebody vouches for at this moment, or that its author runs.
 pub(super) struct CandidateProgram {
-    pub(super) verified: VerifiedPackage,
+    pub(super) package: NativePackage,
     pub(super) standing: Standing,
 }
 
@@ -72,7 +72,7 @@ impl AppLibrary {
         files: &Files,
     ) -> Result<Candidate, Failure> {
         let program = match &version.native {
-            Some(_) => Some(self.candidate_program(files).await?),
+            Some(_) => Some(self.candidate_program(version, files).await?),
             None => None,
         };
         let code = version.code().filter_map(|(kind, part)| Some((kind, part, files.get(&part.path)?)));
@@ -97,13 +97,17 @@ impl AppLibrary {
         Ok(Candidate { id: id.to_owned(), parts, program, _arriving: arriving })
     }
 
-    async fn candidate_program(&self, files: &Files) -> Result<CandidateProgram, Failure> {
-        let verified = self.believed(files.clone()).await?;
-        let package = verified.package();
+    async fn candidate_program(
+        &self,
+        version: &VersionRecord,
+        files: &Files,
+    ) -> Result<CandidateProgram, Failure> {
+        let package = self.believed(version, files.clone()).await?;
         let asks = Asks { declared: true, asks: package.manifest().permissions.clone() };
         let app = AppId::new(package.manifest().id.as_str());
-        let caller = Caller { app, digest: package.digest(), origin: Origin::Catalog };
-        Ok(CandidateProgram { verified, standing: Standing { caller, asks } })
+        let origin = if version.origin.is_sideload() { Origin::Local } else { Origin::Catalog };
+        let caller = Caller { app, digest: package.digest(), origin };
+        Ok(CandidateProgram { package, standing: Standing { caller, asks } })
     }
 
     /// What a candidate asks for, and what it would have of that. `known` are rights of the version before.

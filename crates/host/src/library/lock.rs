@@ -77,7 +77,7 @@ fn source_of(app: &LockedApp) -> Result<InstallSource, Failure> {
             store: Some(url.clone()),
         }),
         AppOrigin::Path { path } => InstallSource::Path(path.into()),
-        AppOrigin::Sent => {
+        AppOrigin::Sent | AppOrigin::Sideload { .. } => {
             let message =
                 format!("{} was sent to the other host, and cannot be brought from anywhere", app.id);
             return Err(Failure::new(Reason::UnknownEntry, message)

@@ -134,6 +134,20 @@ pub(super) fn held<'a>(contents: &'a Contents, package: &Package) -> Result<Opti
         let message = format!("{} was taken away: {}", app.id, quarantine.reason.message);
         return Err(Failure::new(Reason::AppQuarantined, message));
     }
+    match (app.current.origin.is_sideload(), package.origin.is_sideload()) {
+        (true, true) if app.id == package.id => return Ok(Some(app)),
+        (false, false) => {}
+        (true, _) => {
+            let message = format!("{} is {}", app.id, app.current.origin.sentence());
+            return Err(
+                Failure::new(Reason::IdTaken, message).with_next(format!("roost unsideload {}", app.id))
+            );
+        }
+        (false, true) => {
+            let message = format!("{} already exists as a non-sideloaded app", app.id);
+            return Err(Failure::new(Reason::IdTaken, message).with_next(format!("roost remove {}", app.id)));
+        }
+    }
     let is_alike = app.id == package.id && (app.kind == AppKind::Native) == (package.kind == AppKind::Native);
     let is_same = match (&app.publisher, &package.publisher) {
         _ if !is_alike => false,

@@ -73,6 +73,10 @@ impl AppLibrary {
     /// Looks for a newer version of every app and takes those that need nobody's yes.
     pub async fn update_all(&self, by: &str) -> Result<Vec<UpdateOutcome>, Failure> {
         let mut outcomes = Vec::new();
+        if self.contents()?.apps.iter().any(|app| app.kind == AppKind::Native) {
+            // Before anything newer is looked for: what was taken back is not brought up to date.
+            self.sweep().await?;
+        }
         for app in self.contents()?.apps.into_iter().filter(|app| app.quarantine.is_none()) {
             outcomes.push(self.update_one(&app.id, Age::CoolDown, by).await?);
         }
@@ -187,7 +191,7 @@ impl AppLibrary {
             AppOrigin::File { url } => InstallSource::File(url.clone()),
             AppOrigin::Path { path } if Path::new(path).exists() => InstallSource::Path(path.into()),
             // What is not where it was has nothing newer.
-            AppOrigin::Path { .. } | AppOrigin::Sent => return Ok(None),
+            AppOrigin::Path { .. } | AppOrigin::Sent | AppOrigin::Sideload { .. } => return Ok(None),
             AppOrigin::Store { url } => return self.newer_in_store(app, url).await,
             origin => match self.newer_entry(app, origin.catalog().unwrap_or_default()).await? {
                 Some(name) => InstallSource::Entry(name),

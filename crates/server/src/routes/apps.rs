@@ -175,6 +175,37 @@ pub(crate) async fn reject(
     Ok(Json(host.library().reject(&id).await?))
 }
 
+/// A folder to run an app from, and what to give to it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SideloadRequest {
+    path: String,
+    #[serde(default)]
+    rights: Choice,
+    by: Option<String>,
+}
+
+/// Builds and runs the native app of a folder, which nobody signed.
+#[utoipa::path(post, path = "/v1/sideloads", tag = "apps", request_body = Object, responses((status = 200, body = Object)))]
+pub(crate) async fn sideload(
+    _: Owner,
+    State(host): State<Host>,
+    JsonBody(asked): JsonBody<SideloadRequest>,
+) -> Result<Json<Installed>, ErrorAnswer> {
+    let SideloadRequest { path, rights, by } = asked;
+    Ok(Json(host.library().sideload(path.as_ref(), &rights, &named(by)).await?))
+}
+
+/// Removes an app that was sideloaded; its folder is as it was.
+#[utoipa::path(delete, path = "/v1/sideloads/{id}", tag = "apps", params(("id" = String, Path)), responses((status = 200, body = Object)))]
+pub(crate) async fn unsideload(
+    _: Owner,
+    State(host): State<Host>,
+    PathOf(id): PathOf,
+) -> Result<Json<Removed>, ErrorAnswer> {
+    Ok(Json(host.library().unsideload(&id).await?))
+}
+
 /// Asks the stores and looks at every native app: which of them nobody vouches for any more.
 #[utoipa::path(post, path = "/v1/app-sweeps", tag = "apps", responses((status = 200, body = Object)))]
 pub(crate) async fn sweep(_: Owner, State(host): State<Host>) -> Result<Json<Sweep>, ErrorAnswer> {
