@@ -368,11 +368,11 @@ impl Inner {
         if let Some(page) = pages::page_named(app) {
             return self.page_standing(page).await;
         }
+        let installed = self.file_of_app(app);
+        let app = installed.as_deref().unwrap_or(app);
         if let Some(id) = native_named(app) {
             return self.native_standing(id).await;
         }
-        let installed = self.file_of_app(app);
-        let app = installed.as_deref().unwrap_or(app);
         let folders = [&self.agents.own().folder, &self.services.own().folder];
         let in_folder = folders.into_iter().find(|folder| {
             !app.contains('/')

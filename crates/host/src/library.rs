@@ -90,7 +90,7 @@ impl Inner {
     pub(crate) fn file_of_app(&self, id: &str) -> Option<String> {
         let contents = self.library.library.read().ok()?;
         let (name, _) = contents.app(id)?.current.principals(id).next()?;
-        Some(name.to_owned())
+        Some(name)
     }
 }
 

@@ -13,7 +13,7 @@ mod tools; // what they can do for a model
 mod trial; // a package tried out
 
 pub(crate) use self::{
-    folder::native_named,
+    folder::{app_of, native_named},
     tools::{NativeTool, NativeTools},
 };
 pub use self::{

@@ -107,7 +107,7 @@ impl Home {
             data: self.data(),
             trash: self.trash(),
             lock: self.root.join("roost.lock"),
-            native: self.root.join("native"),
+            native: self.native(),
         }
     }
 

@@ -21,8 +21,8 @@ use std::path::Path;
 /// Names in the data folder that are no app's: one of them would open every app's files to it.
 const DATA_NAMES: [&str; 5] = ["workspaces", "rapp_ui", "twins", "memory", "shared_memories"];
 
-/// Endings of files that lie, or have rights, where an id would: no program's id has one of them.
-const ID_ENDINGS_TAKEN: [&str; 5] = ["py", "ts", "js", "json", "lock"];
+/// Files that lie where an app's folder would.
+const IDS_TAKEN: [&str; 2] = ["library.json", "library.lock"];
 
 /// Stands for a publisher that nobody named, where the gate wants one.
 const NOBODY: &str = "@nobody";
@@ -145,16 +145,9 @@ impl Package {
     ) -> Result<Self, Failure> {
         let manifest = package.manifest();
         let id = manifest.id.as_str();
-        // Names of other things in the folders that are named by the id, and of files that have rights of their own.
-        let is_taken = id.rsplit_once('.').is_some_and(|(_, ending)| {
-            ID_ENDINGS_TAKEN.iter().any(|taken| ending.eq_ignore_ascii_case(taken))
-        });
-        if is_taken {
-            let message =
-                format!("`{id}` cannot be the id of an app here: it ends as the name of a file does");
-            return Err(
-                Failure::new(Reason::PackageInvalid, message).with_next("ask its publisher for another id")
-            );
+        if IDS_TAKEN.iter().any(|taken| id.eq_ignore_ascii_case(taken)) {
+            let message = format!("`{id}` cannot be the id of an app here: a file is called so");
+            return Err(Failure::new(Reason::PackageInvalid, message).with_next("ask its publisher for another id"));
         }
         Ok(Self {
             id: id.to_owned(),

@@ -225,9 +225,10 @@ impl VersionRecord {
     }
 
     /// Whom rights are given to: each file that runs, or the app as a whole where it is a program.
-    pub fn principals<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a str, Digest)> {
-        let files = self.code().map(|(_, part)| (part.file_name.as_str(), part.digest));
-        files.chain(self.native.iter().map(move |_| (id, self.digest)))
+    pub fn principals(&self, id: &str) -> impl Iterator<Item = (String, Digest)> {
+        let files = self.code().map(|(_, part)| (part.file_name.clone(), part.digest));
+        // An id may look like the name of a file.
+        files.chain(self.native.iter().map(move |_| (format!("native:{id}"), self.digest)))
     }
 }
 

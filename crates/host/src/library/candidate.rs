@@ -58,8 +58,8 @@ impl Candidate {
     }
 
     /// The names by which the gate knows them.
-    pub(super) fn principals(&self) -> impl Iterator<Item = &str> {
-        self.standings().map(|standing| standing.caller.app.as_str())
+    pub(super) fn principals(&self) -> impl Iterator<Item = String> {
+        self.standings().map(|standing| standing.caller.app.as_str().to_owned())
     }
 }
 
@@ -104,7 +104,7 @@ impl AppLibrary {
     ) -> Result<CandidateProgram, Failure> {
         let package = self.believed(version, files.clone()).await?;
         let asks = Asks { declared: true, asks: package.manifest().permissions.clone() };
-        let app = AppId::new(package.manifest().id.as_str());
+        let app = crate::native::app_of(package.manifest().id.as_str());
         let origin = if version.origin.is_sideload() { Origin::Local } else { Origin::Catalog };
         let caller = Caller { app, digest: package.digest(), origin };
         Ok(CandidateProgram { package, standing: Standing { caller, asks } })
@@ -157,9 +157,9 @@ impl AppLibrary {
     }
 
     /// What persons gave to these contents of the files of an app.
-    pub(super) fn granted<'a>(
+    pub(super) fn granted(
         &self,
-        principals: impl Iterator<Item = (&'a str, Digest)>,
+        principals: impl Iterator<Item = (String, Digest)>,
     ) -> Result<Vec<Right>, Failure> {
         let mut rights = Vec::new();
         for (name, digest) in principals {
@@ -171,9 +171,9 @@ impl AppLibrary {
     }
 
     /// Takes back everything that was given to these files.
-    pub(super) fn take_back<'a>(&self, files: impl Iterator<Item = &'a str>) {
-        for file in files {
-            if let Err(failure) = self.inner().gate.revoke(&AppId::new(file), None) {
+    pub(super) fn take_back(&self, principals: impl Iterator<Item = String>) {
+        for file in principals {
+            if let Err(failure) = self.inner().gate.revoke(&AppId::new(&file), None) {
                 tracing::warn!(%failure, file, "take back what was granted to an app that is not there");
             }
         }

@@ -1,10 +1,14 @@
 //! Installed apps as every surface shows them: state, reason, and what answers.
 
 use super::{AppKind, AppLibrary, AppOrigin, Grade};
-use crate::knowledge::NoProgress;
+use crate::{
+    knowledge::NoProgress,
+    native::{NativePhase, NativeState},
+};
 use roost_apps::library::{AppRecord, NativeRecord};
 use roost_protocol::{AgentState, Digest, Failure, FileKind, Reason, Right};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// How an app stands.
@@ -76,6 +80,9 @@ pub struct AppListing {
     /// Its program: who vouched for it, what it offers and wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeRecord>,
+    /// What its process does, where this host keeps one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Value>,
     /// The rights it asks for.
     pub rights: Vec<Right>,
     /// How much it could do with them.
@@ -132,6 +139,7 @@ impl AppLibrary {
             agents: self.names(FileKind::Agent, file(&current.agent)),
             services: self.names(FileKind::Service, file(&current.service)),
             native: current.native.clone(),
+            process: self.process(app).and_then(|state| serde_json::to_value(state).ok()),
             rights: current.rights.clone(),
             grade: Grade::of(&current.rights),
             previous_version: app.previous.as_ref().map(|version| version.shown_version().to_owned()),
@@ -139,6 +147,11 @@ impl AppLibrary {
             workspace: self.disk().places().lasting(app),
             installed_at: current.installed_at.clone(),
         }
+    }
+
+    fn process(&self, app: &AppRecord) -> Option<NativeState> {
+        let is_native = app.kind == AppKind::Native;
+        self.host.native_apps().state(&app.id).ok().filter(|_| is_native)
     }
 
     /// The names that answer from a file.
@@ -172,6 +185,11 @@ impl AppLibrary {
                 };
                 return (state, listing.reason.clone());
             }
+        }
+        if let Some(process) = self.process(app)
+            && matches!(process.phase, NativePhase::Failed | NativePhase::Waiting)
+        {
+            return (AppState::Failed, process.reason.or_else(|| app.reason.clone()));
         }
         let state = if app.waiting.is_some() { AppState::PendingUpdate } else { AppState::Enabled };
         (state, app.reason.clone())

@@ -2,7 +2,7 @@
 
 use crate::{gate::Caller, standing::Standing};
 use roost_apps::native::{
-    Capability, NativeError, NativeManifest, Skill, VerifiedPackage, check_binary, find_binary,
+    Capability, NativeError, NativeManifest, NativePackage, Skill, VerifiedPackage, check_binary, find_binary,
 };
 use roost_protocol::{AppId, Asks, Digest, Failure, Origin, Reason};
 use roost_runtime::NativePart;
@@ -22,6 +22,8 @@ const TEXT_BYTES_MAX: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct NativeFolder {
     pub(crate) path: PathBuf,
+    /// Where it keeps what is its own.
+    pub(crate) data: PathBuf,
     pub(crate) manifest: NativeManifest,
     pub(crate) skill: Option<Skill>,
     pub(crate) binary: PathBuf,
@@ -43,14 +45,24 @@ impl NativeFolder {
     /// The folder that this package was unpacked to.
     #[must_use]
     pub fn installed(path: &Path, verified: &VerifiedPackage) -> Self {
-        let package = verified.package();
+        Self::of_version(path, path.join("data"), verified.package(), NativeOrigin::Installed)
+    }
+
+    /// The folder of a version that the library keeps; what the app keeps lies outside of it.
+    pub(crate) fn of_version(
+        path: &Path,
+        data: PathBuf,
+        package: &NativePackage,
+        origin: NativeOrigin,
+    ) -> Self {
         Self {
             path: path.to_owned(),
+            data,
             manifest: package.manifest().clone(),
             skill: Some(package.skill().clone()),
             binary: path.join(package.binary().0),
             digest: package.digest(),
-            origin: NativeOrigin::Installed,
+            origin,
         }
     }
 
@@ -72,7 +84,8 @@ impl NativeFolder {
         let mut content = bytes;
         content.extend(fs::read(&binary).map_err(unreadable)?);
         let digest = Digest::of(&content);
-        Ok(Self { path, manifest, skill, binary, digest, origin: NativeOrigin::Sideloaded })
+        let data = path.join("data");
+        Ok(Self { path, data, manifest, skill, binary, digest, origin: NativeOrigin::Sideloaded })
     }
 
     /// Its id.

@@ -73,7 +73,7 @@ impl AppPlaces {
         let short: String = Digest::of(folder.id().as_bytes()).to_string().chars().take(16).collect();
         let run = settings.home.run().join("native");
         Self {
-            data: folder.path.join("data"),
+            data: folder.data.clone(),
             mark: run.join(format!("{short}.process")),
             run: run.join(short),
             scratch: Scratch::below(&settings.home.scratch().join(format!("native.{}", folder.id()))),

@@ -33,7 +33,7 @@ impl Host {
     /// An app in the home's folder of native apps, if it may run now: installed and vouched for, or a link to the folder
     /// of somebody who works on it.
     pub async fn native_folder(&self, id: &str) -> Result<NativeFolder, Failure> {
-        folder_in(&self.inner.settings, id).await
+        self.inner.native_folder(id).await
     }
 }
 
@@ -46,13 +46,25 @@ impl Inner {
     pub(crate) async fn native_standing(&self, id: &str) -> Result<Standing, Failure> {
         match self.native.standing(id) {
             Ok(standing) => Ok(standing),
-            Err(_) => Ok(folder_in(&self.settings, id).await?.standing()),
+            Err(_) => Ok(self.native_folder(id).await?.standing()),
+        }
+    }
+
+    /// What is installed counts before what lies in the folder.
+    async fn native_folder(&self, id: &str) -> Result<NativeFolder, Failure> {
+        match self.library.program(id).await {
+            Some(folder) => folder,
+            None => folder_in(&self.settings, id).await,
         }
     }
 
     async fn start_all_of_home(&self) {
-        let found = join_all(ids_in(&self.settings.home.native()).into_iter().map(|id| async move {
-            let folder = folder_in(&self.settings, &id).await;
+        let mut ids: Vec<String> = self.library.programs().into_iter().map(|app| app.id).collect();
+        ids.extend(ids_in(&self.settings.home.native()));
+        ids.sort_unstable();
+        ids.dedup();
+        let found = join_all(ids.into_iter().map(|id| async move {
+            let folder = self.native_folder(&id).await;
             folder.inspect_err(|failure| tracing::warn!(app = id, %failure, "a native app does not run")).ok()
         }));
         let found = found.await.into_iter().flatten().collect();
@@ -65,7 +77,7 @@ fn ids_in(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut ids: Vec<String> = names
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| NativeId::parse(name).is_some())
+        .filter(|name| NativeId::parse(name).is_some() && folder.join(name).join("manifest.json").exists())
         .filter(|name| !folder.join(name).join(QUARANTINED).exists())
         .collect();
     ids.sort_unstable();
