@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::Path};
 
-const FILES: [&str; 2] = ["common", "tool"];
+const FILES: [&str; 5] = ["common", "tool", "hooks", "ui", "gateway"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -21,6 +21,7 @@ mod names;
 mod page;
 mod native;
 mod native_install; // native apps in the library
+mod native_running;
 mod pages;
 mod postgres_cluster;
 mod reach;

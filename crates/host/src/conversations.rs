@@ -216,7 +216,7 @@ impl Host {
         }
         let redactions = self.redactions(&local_owner().tenant);
         messages.iter_mut().for_each(|message| redactions.redact_json(message));
-        self.conversations().append(session, &messages)
+        self.append_to_conversation(session, &messages)
     }
 }
 

@@ -4,6 +4,8 @@
 
 mod agent_tools; // the agents as a turn uses them
 mod explicit; // what a person wrote as a call
+mod hooked; // where native apps take part
+mod stream_filter; // and in an answer that is streamed
 mod inputs; // everything a turn is made from
 mod soul; // who the host is when it speaks
 
@@ -11,6 +13,7 @@ use crate::{
     context::context_text,
     host::{Host, Inner},
     knowledge::NoProgress,
+    native::Point,
     pages::with_page_tools,
     perform::{ChosenBy, Request},
     roster::Callable,
@@ -231,21 +234,27 @@ impl Inner {
         request: ChatRequest,
         on_event: Option<OnEvent<'_>>,
     ) -> Result<ChatAnswer, ChatFailure> {
-        let contributions = self.contributions(toolbox, &request).await;
+        let mut contributions = self.contributions(toolbox, &request).await;
+        contributions.extend(self.native.sections(&request.input, &request.history.messages));
+        let contributions = self.filtered_sections(contributions).await;
         let shortlist =
             toolbox.for_turn(&request.input, &request.history.messages, &self.settings.pinned_agents);
         let (moment, documents) = self.documents().await;
         let seen = documents.iter().map(|(seen, _)| seen.clone()).collect();
-        let inputs = self.turn_inputs(toolbox, &shortlist.tools, &request, contributions, seen);
+        let mut inputs = self.turn_inputs(toolbox, &shortlist.tools, &request, contributions, seen);
         let texts: Vec<(String, String)> =
             documents.into_iter().map(|(seen, text)| (seen.path, text)).collect();
+        inputs.system = self.filtered_system(&inputs.system_message(&texts)).await;
+        inputs.steering = self.steering().await;
         let system = inputs.system_message(&texts);
+        let steering = inputs.steering.clone();
         let run = self.begin_turn(inputs, moment).await;
         let user_message = json!({ "role": "user", "content": request.input });
         let mut messages = Vec::with_capacity(request.history.messages.len() + 2);
         messages.push(json!({ "role": "system", "content": system }));
         messages.extend(request.history.messages);
         messages.push(user_message.clone());
+        messages.extend(steering);
         let caller = Caller {
             user: request.user.as_ref(),
             query: &request.input,
@@ -262,7 +271,7 @@ impl Inner {
             messages,
             wanted_model: request.model.as_deref(),
         };
-        let turned = async { run_turn(turn, on_event).await.map_err(ChatFailure::from) };
+        let turned = self.watched_turn(turn, on_event);
         let answered = ending_early(run.as_ref(), &self.runs.cancels, turned).await.map(|outcome| {
             let TurnOutcome { text, logs, model, requested_model, mut usage, said } = outcome;
             usage += tools.spent();
@@ -279,7 +288,38 @@ impl Inner {
                 run: None,
             }
         });
-        ended(run, answered).await
+        let answer = ended(run, answered).await?;
+        Ok(self.with_filtered_answer(answer).await)
+    }
+
+    /// Runs a turn; what is told of it passes the apps that want to change it.
+    async fn watched_turn(
+        &self,
+        turn: Turn<'_>,
+        on_event: Option<OnEvent<'_>>,
+    ) -> Result<TurnOutcome, ChatFailure> {
+        let hooks = self.native.hooks();
+        let outcome = match on_event {
+            Some(on_event) if hooks.has(Point::ResponseStream) => {
+                stream_filter::streamed(hooks, on_event, |gathered| async move {
+                    run_turn(turn, Some(&|event| gathered.push(event))).await
+                })
+                .await
+            }
+            on_event => run_turn(turn, on_event).await,
+        };
+        Ok(outcome?)
+    }
+
+    /// The answer as apps left it. The run keeps what the model said, so that it can be gone through again.
+    async fn with_filtered_answer(&self, mut answer: ChatAnswer) -> ChatAnswer {
+        if let Some(text) = self.filtered_answer(&answer.text).await {
+            if let Some(last) = answer.said.last_mut() {
+                last["content"] = json!(text);
+            }
+            answer.text = text;
+        }
+        answer
     }
 
     fn turn_inputs(

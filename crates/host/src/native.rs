@@ -1,4 +1,4 @@
-//! Native apps, for those who run them: started in the sandbox, kept running, and taking part as tools.
+//! Native apps, for those who run them: started in the sandbox, kept running, and taking part as tools and hooks.
 //!
 //! What is an app on disk, and who vouches for it, is decided in `apps::native`; gRPC is spoken in `runtime::native` only.
 
@@ -10,10 +10,13 @@ mod keeper; // one app, kept running
 mod running; // all of them
 mod startup; // those that lie in the home
 mod tools; // what they can do for a model
+mod hooks; // what they change in the host
+mod prompt; // what a model is told of them
 mod trial; // a package tried out
 
 pub(crate) use self::{
     folder::{app_of, native_named},
+    hooks::{Filtered, Hooks, Point},
     tools::{NativeTool, NativeTools},
 };
 pub use self::{

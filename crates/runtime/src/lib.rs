@@ -35,7 +35,10 @@ pub use self::{
     confinement::{Confinement, Layer, Scratch},
     local_model::{LOCAL_MODEL_PROGRAM, LocalModel},
     log::Clear,
-    native::{Health, NATIVE_VARIABLES, NativeApp, NativePart, NativeProgram, ToolAnswer, ToolDescription},
+    native::{
+        Health, HookAnswer, HookSubscription, NATIVE_VARIABLES, NativeApp, NativePart, NativeProgram,
+        ToolAnswer, ToolDescription,
+    },
     process::{Ran, find_executable, find_program, run, run_with_input},
     programs::Surface,
     proxy::{InvalidSecret, SecretUse, Verdict, is_public_address},

@@ -9,9 +9,11 @@ mod orphan; // what an earlier host left
 mod launch; // from a program to a process that answers
 mod asking; // how an app is asked
 mod tool; // tools
+mod hook; // hooks
 
 pub use self::{
     asking::Health,
+    hook::{HookAnswer, HookSubscription},
     launch::NativeApp,
     tool::{ToolAnswer, ToolDescription},
 };

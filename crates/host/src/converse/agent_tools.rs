@@ -1,5 +1,6 @@
 //! The agents as a turn uses them.
 
+use super::hooked::Before;
 use crate::{
     host::Inner,
     pages::is_page_tool,
@@ -39,6 +40,15 @@ impl<'a> AgentTools<'a> {
         Self { inner, toolbox, caller, chain: Mutex::default(), spent: Mutex::default() }
     }
 
+    /// What the next agent gets to know of this one.
+    fn chain_on(&self, name: &str, answered: &Result<CallOutcome, Failure>) {
+        let mut chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
+        chain.breadcrumbs.push(name.to_owned());
+        if let Ok(CallOutcome { slush: Some(slush), .. }) = answered {
+            chain.slush = Some(slush.clone());
+        }
+    }
+
     pub(super) fn spent(&self) -> ModelUse {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -61,10 +71,14 @@ impl Tools for AgentTools<'_> {
             if is_page_tool(&call.name) && !self.toolbox.has(&call.name) {
                 return self.inner.run_page_tool(call, self.caller.run).await;
             }
+            let arguments = match self.inner.before_tool(call, self.caller.user).await {
+                Before::Run(arguments) => arguments,
+                Before::Answered(answer) => return self.inner.after_tool(call, answer).await,
+            };
             let request = {
                 let chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
                 Request {
-                    arguments: call.arguments.clone(),
+                    arguments,
                     user: self.caller.user.cloned(),
                     query: Some(self.caller.query.to_owned()),
                     slush: chain.slush.clone(),
@@ -76,18 +90,13 @@ impl Tools for AgentTools<'_> {
                 }
             };
             let answered = self.inner.call(&self.inner.agents, &call.name, &request).await;
-            let mut chain = self.chain.lock().unwrap_or_else(PoisonError::into_inner);
-            chain.breadcrumbs.push(call.name.clone());
-            if let Ok(CallOutcome { slush: Some(slush), .. }) = &answered {
-                chain.slush = Some(slush.clone());
-            }
-            drop(chain);
+            self.chain_on(&call.name, &answered);
             if let Ok(CallOutcome { receipt, .. }) = &answered
                 && let Some(model) = receipt.model
             {
                 *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += model;
             }
-            tool_answer(answered)
+            self.inner.after_tool(call, tool_answer(answered)).await
         })
     }
 }

@@ -27,6 +27,12 @@ pub(crate) struct TurnInputs {
     pub(crate) twin: bool,
     /// Files of the workspace that the turn began with.
     pub(crate) documents: Vec<SeenFile>,
+    /// The system message, where an app wrote another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) system: Option<String>,
+    /// What apps told the model last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steering: Vec<Value>,
 }
 
 impl TurnInputs {
@@ -44,6 +50,9 @@ impl TurnInputs {
 
     /// The system message, with the documents as they were at the turn's moment.
     pub(crate) fn system_message(&self, documents: &[(String, String)]) -> String {
+        if let Some(system) = &self.system {
+            return system.clone();
+        }
         let agents: Vec<(&str, &str)> =
             self.agents.iter().map(|(name, description)| (name.as_str(), description.as_str())).collect();
         let quarantined: Vec<&str> = self.quarantined.iter().map(String::as_str).collect();

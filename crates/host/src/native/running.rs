@@ -2,6 +2,7 @@
 
 use super::{
     folder::{NativeFolder, app_of},
+    hooks::Hooks,
     keeper::Kept,
     launch::LiveApp,
     pace::NativePace,
@@ -41,6 +42,7 @@ pub(crate) struct Shared {
     pub(super) pace: NativePace,
     book: Arc<Book>,
     tools: Mutex<Arc<NativeTools>>,
+    hooks: Hooks,
     /// Held while apps run: two hosts of one home would end each other's.
     alone: Mutex<Option<LockFile>>,
 }
@@ -66,6 +68,7 @@ impl NativeApps {
             gate,
             book,
             tools: Mutex::default(),
+            hooks: Hooks::default(),
             alone: Mutex::default(),
         };
         Self { shared: Arc::new(shared), slots: Mutex::default(), started: OnceCell::new() }
@@ -145,6 +148,17 @@ impl NativeApps {
         Arc::clone(&lock(&self.shared.tools))
     }
 
+    /// Where apps take part now.
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.shared.hooks
+    }
+
+    /// The folders of the apps in a phase.
+    pub(super) fn folders_in(&self, phase: NativePhase) -> Vec<NativeFolder> {
+        let kept = self.all_kept().into_iter().filter(|kept| kept.state().phase == phase);
+        kept.map(|kept| kept.folder().clone()).collect()
+    }
+
     /// What a known app is to the gate.
     pub(crate) fn standing(&self, id: &str) -> Result<Standing, Failure> {
         self.known(id).map(|folder| folder.standing()).ok_or_else(|| unknown(id))
@@ -185,11 +199,18 @@ impl Shared {
                 Err(failure) => left_out.push(LeftOut::new("tool", &failure)),
             }
         }
+        if live.folder.parts().contains(&NativePart::Hooks) {
+            match live.app.list_hooks().await {
+                Ok(wanted) => left_out.extend(self.hooks.take_in(live, wanted)),
+                Err(failure) => left_out.push(LeftOut::new("hooks", &failure)),
+            }
+        }
         left_out
     }
 
     /// Nothing of the app is offered any more when this returns.
     pub(super) fn take_out(&self, live: &Arc<LiveApp>) {
+        self.hooks.take_out(live);
         let mut tools = lock(&self.tools);
         if let Some(fewer) = tools.without(live) {
             *tools = Arc::new(fewer);

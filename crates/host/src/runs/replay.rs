@@ -85,6 +85,7 @@ impl Host {
         let mut messages = vec![json!({ "role": "system", "content": system })];
         messages.extend(inputs.history.iter().cloned());
         messages.push(user_message.clone());
+        messages.extend(inputs.steering.iter().cloned());
         let replies = Replies::of(events);
         let answers = Answers::of(events);
         // How many there were is compared; what they were is in the system message.

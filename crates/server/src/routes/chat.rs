@@ -81,7 +81,7 @@ async fn run(host: &Host, incoming: Incoming) -> Result<Said, ChatFailure> {
     let request = with_kept_history(request, &session, host)?;
     let answer = host.converse(request, None).await?;
     if let Session::Kept { id, .. } = &session {
-        host.conversations().append(id, &answer.said)?;
+        host.append_to_conversation(id, &answer.said)?;
     }
     Ok(Said { answer, session, user_guid })
 }

@@ -1,4 +1,7 @@
-//! A native app for tests: a tool that echoes, and that misbehaves as its name says.
+//! A native app for tests: a tool that echoes, and that misbehaves as its name or its input says.
+
+mod hooks; // what it changes in the host
+mod pages; // what it answers a browser
 
 #[allow(
     dead_code,
@@ -17,9 +20,21 @@ use anyhow::{Context as _, Result};
 use contract::{
     ApprovalResponse, DescriptionResponse, Empty, ExecuteRequest, ExecuteResponse, HealthCheckRequest,
     HealthCheckResponse, NameResponse, SchemaResponse, SettingsMap,
+    hook_service_server::HookServiceServer,
     tool_service_server::{ToolService, ToolServiceServer},
+    ui_service_server::UiServiceServer,
 };
-use std::{collections::BTreeMap, fs, future::pending, os::unix::net::UnixStream, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    future::pending,
+    os::unix::net::UnixStream,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 use tokio::{
     net::UnixListener,
     signal::unix::{SignalKind, signal},
@@ -30,8 +45,10 @@ use tonic::{Request, Response, Status, transport::Server};
 /// Larger than a message may be.
 const TOO_MUCH_BYTES: usize = 5 << 20;
 
+#[derive(Clone)]
 struct App {
-    environment: BTreeMap<String, String>,
+    environment: Arc<BTreeMap<String, String>>,
+    is_ill: Arc<AtomicBool>,
 }
 
 impl App {
@@ -41,6 +58,33 @@ impl App {
 
     fn is(&self, kind: &str) -> bool {
         self.name() == kind
+    }
+
+    fn health(&self) -> HealthCheckResponse {
+        let version = self.environment.get("NEBO_APP_VERSION").cloned().unwrap_or_default();
+        let healthy = !self.is("not well") && !self.is_ill.load(Ordering::Relaxed);
+        HealthCheckResponse { healthy, version, name: self.name().to_owned() }
+    }
+
+    /// Does what its input says; most inputs say nothing.
+    async fn obey(&self, input: &str) -> Option<String> {
+        let input: serde_json::Value = serde_json::from_str(input).ok()?;
+        match input["do"].as_str()? {
+            "die" => std::process::abort(),
+            "leave" => std::process::exit(0),
+            "hang" => pending::<Option<String>>().await,
+            "fall ill" => {
+                self.is_ill.store(true, Ordering::Relaxed);
+                Some("ill".to_owned())
+            }
+            "send much" => Some("x".repeat(1 << 20)),
+            "use memory" => Some(vec![1_u8; 2 << 30].len().to_string()),
+            "delete yourself" => {
+                let folder = self.environment.get("NEBO_APP_DIR").map_or("/", String::as_str);
+                Some(format!("{:?}", fs::remove_dir_all(folder).is_err()))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -53,13 +97,15 @@ impl ToolService for App {
         if self.is("hangs when asked how it is") {
             pending::<()>().await;
         }
-        let version = self.environment.get("NEBO_APP_VERSION").cloned().unwrap_or_default();
-        let name = self.name().to_owned();
-        Ok(Response::new(HealthCheckResponse { healthy: !self.is("not well"), version, name }))
+        Ok(Response::new(self.health()))
     }
 
     async fn name(&self, _: Request<Empty>) -> Result<Response<NameResponse>, Status> {
-        let name = if self.is("bad name") { "no tool name!" } else { "echo" };
+        let name = match self.name() {
+            "bad name" => "no tool name!",
+            name if name.starts_with("tool ") => &name["tool ".len()..],
+            _ => "echo",
+        };
         Ok(Response::new(NameResponse { name: name.to_owned() }))
     }
 
@@ -74,6 +120,9 @@ impl ToolService for App {
 
     async fn execute(&self, request: Request<ExecuteRequest>) -> Result<Response<ExecuteResponse>, Status> {
         let input = String::from_utf8_lossy(&request.into_inner().input).into_owned();
+        if let Some(content) = self.obey(&input).await {
+            return Ok(Response::new(ExecuteResponse { content, is_error: false }));
+        }
         let content = match self.name() {
             "sends too much" => "x".repeat(TOO_MUCH_BYTES),
             "dies in the middle" => std::process::abort(),
@@ -90,7 +139,7 @@ impl ToolService for App {
         if self.is("has no approval") {
             return Err(Status::unimplemented("not here"));
         }
-        Ok(Response::new(ApprovalResponse { requires_approval: false }))
+        Ok(Response::new(ApprovalResponse { requires_approval: self.is("asks first") }))
     }
 
     async fn configure(&self, _: Request<SettingsMap>) -> Result<Response<Empty>, Status> {
@@ -138,6 +187,13 @@ fn starts_a_program() -> bool {
     std::process::Command::new("/bin/true").status().is_ok()
 }
 
+/// Leaves a process behind that has nothing more to do with this one.
+#[expect(clippy::disallowed_methods, reason = "what is left behind is what is tried")]
+fn daemonise() {
+    let left = std::process::Command::new("/usr/bin/setsid").args(["/bin/sleep", "86399"]).spawn();
+    eprintln!("left behind: {}", left.is_ok());
+}
+
 #[expect(clippy::disallowed_methods, reason = "the contract gives an app its socket so")]
 fn environment() -> BTreeMap<String, String> {
     std::env::vars().collect()
@@ -145,11 +201,12 @@ fn environment() -> BTreeMap<String, String> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let app = App { environment: environment() };
+    let app = App { environment: Arc::new(environment()), is_ill: Arc::default() };
     let socket = app.environment.get("NEBO_APP_SOCK").context("NEBO_APP_SOCK is not set")?.clone();
     match app.name() {
         "ends at once" => std::process::exit(3),
         "never listens" => pending::<()>().await,
+        "daemonises" => daemonise(),
         _ => {}
     }
     eprintln!("[{}] listening on {socket}", app.name());
@@ -163,7 +220,9 @@ async fn main() -> Result<()> {
         }
     };
     Server::builder()
-        .add_service(ToolServiceServer::new(app))
+        .add_service(ToolServiceServer::new(app.clone()))
+        .add_service(HookServiceServer::new(app.clone()))
+        .add_service(UiServiceServer::new(app))
         .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end)
         .await?;
     Ok(())

@@ -102,7 +102,7 @@ async fn turn(
     };
     let answer = host.converse(request, Some(&on_event)).await?;
     if let super::Session::Kept { id, .. } = &session {
-        host.conversations().append(id, &answer.said)?;
+        host.append_to_conversation(id, &answer.said)?;
     }
     Ok(Said { answer, session, user_guid })
 }
