@@ -143,7 +143,9 @@ impl AppLibrary {
     ) -> Result<Changed, Failure> {
         let library = self.disk().clone();
         let changed = tokio::task::spawn_blocking(move || library.change(&moment(), decide)).await;
-        changed.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?
+        let changed = changed.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?;
+        self.inner().end_replaced_pages().await;
+        changed
     }
 }
 

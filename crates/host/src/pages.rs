@@ -13,6 +13,7 @@ mod outbox; // what waits to be told to a page
 pub mod sdk; // scripts that the host gives to pages
 mod session; // one mounted page
 mod sessions; // mounting and unmounting
+mod installed; // pages that came with installed apps
 mod events; // what happens, as pages hear it
 mod bridge; // what a mounted page can ask for
 mod egress; // what the host fetches for a page
@@ -64,7 +65,7 @@ fn app_of(id: &PageId) -> AppId {
     AppId::new(format!("{MARK}{id}"))
 }
 
-/// What a page is to the gate.
+/// What a page of the workspace is to the gate.
 fn standing_of(page: &PageContent) -> Standing {
     let app = app_of(&page.manifest().id);
     let caller = Caller { app, digest: page.digest(), origin: Origin::Page };
@@ -87,8 +88,11 @@ impl Host {
 
 impl Inner {
     /// What a page is to the gate.
-    pub(crate) async fn page_standing(&self, id: &str) -> Result<Standing, Failure> {
-        Ok(standing_of(&*self.page(id).await?))
+    pub(crate) async fn page_standing(&self, name: &str) -> Result<Standing, Failure> {
+        match installed::app_in(name) {
+            Some(app) => self.installed_standing(app).await,
+            None => Ok(standing_of(&*self.page(name).await?)),
+        }
     }
 }
 

@@ -6,9 +6,9 @@
 mod headers; // what every file of a page is sent with
 mod sdk; // scripts that the host gives to pages
 
-pub(crate) use self::headers::HostOrigins;
+pub(crate) use self::headers::frame_sources;
 
-use self::headers::{Frame, headers_of};
+use self::headers::{Frame, HostOrigins, headers_of};
 use crate::guard::{Access, host_name};
 use axum::{
     body::Body,

@@ -142,6 +142,7 @@ fn pages() -> OpenApiRouter<Host> {
     OpenApiRouter::new()
         .merge(calls)
         .routes(routes!(sessions::mount))
+        .routes(routes!(sessions::mount_app))
         .routes(routes!(sessions::revoke))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::show, sessions::unmount))
@@ -202,6 +203,8 @@ fn binder() -> OpenApiRouter<Host> {
         .routes(routes!(binder::invoke))
         .routes(routes!(files::page_root))
         .routes(routes!(files::page_file))
+        .routes(routes!(files::page_root_by_old_name))
+        .routes(routes!(files::page_file_by_old_name))
         .nest("/api/binder/workspace", shared_files())
         // Where later RAPP hosts have them.
         .nest("/api/workspace", shared_files())

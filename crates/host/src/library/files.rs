@@ -1,8 +1,9 @@
 //! What an app shares with people: its page, and the files of its workspace.
 
-use super::AppLibrary;
-use crate::folders::FolderFiles;
-use roost_protocol::{Failure, Reason};
+use super::{AppLibrary, unknown};
+use crate::{folders::FolderFiles, host::Inner};
+use roost_apps::{BundlePage, Files};
+use roost_protocol::{AgentName, Failure, Reason};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -20,7 +21,50 @@ pub struct WorkspaceFile {
     pub mtime: i64,
 }
 
+impl Inner {
+    /// The page of an installed app, from the files whose digest was pinned, with the agent that answers behind it.
+    pub(crate) fn bundle_page(&self, id: &str) -> Result<BundlePage, Failure> {
+        let library = &self.library.library;
+        let contents = library.read()?;
+        let app = contents.app(id).ok_or_else(|| unknown(id))?;
+        let none = || Failure::new(Reason::UnknownPage, format!("the app {id} has no page"));
+        let page = app.current.page.as_ref().ok_or_else(none)?;
+        let files = page_of(library.files(app, &app.current)?, &page.path);
+        let roster = self.agents.roster();
+        let answers = |file: &str| {
+            let own = roster.listings.iter().filter(|listing| listing.source.is_none());
+            own.filter(|listing| listing.file == file && listing.serving.is_some())
+                .find_map(|listing| AgentName::parse(&listing.name).ok())
+        };
+        Ok(BundlePage {
+            id: app.id.clone(),
+            name: app.name.clone(),
+            version: app.current.shown_version().to_owned(),
+            summary: Some(app.summary.clone()).filter(|summary| !summary.is_empty()),
+            publisher: app.publisher.clone(),
+            entry: page.file_name.clone(),
+            agent: app.current.agent.as_ref().and_then(|part| answers(&part.file_name)),
+            files,
+        })
+    }
+}
+
+/// The files of the folder that a page is in; the page alone where it stands at the top, beside the app's code.
+fn page_of(files: Files, page: &str) -> Vec<(String, Vec<u8>)> {
+    let owned = |(path, content): (&str, &[u8])| (path.to_owned(), content.to_vec());
+    match page.rsplit_once('/') {
+        Some((folder, _)) => files.below(folder).iter().map(owned).collect(),
+        None => files.iter().filter(|(path, _)| *path == page).map(owned).collect(),
+    }
+}
+
 impl AppLibrary {
+    /// The page of an app as something that can be mounted, after a look at what answers.
+    pub async fn page(&self, id: &str) -> Result<BundlePage, Failure> {
+        self.show(id).await?;
+        self.inner().bundle_page(id)
+    }
+
     /// One file of an app's page; the page itself where no path is named. Nothing where there is none.
     pub fn page_file(&self, id: &str, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         self.disk().page_file(&self.record(id)?, path)

@@ -43,6 +43,7 @@ impl AppLibrary {
         };
         self.forget_program(&app).await;
         self.take_back(app.versions().flat_map(|version| version.principals(id)).map(|(name, _)| name));
+        self.inner().forget_installed_page(id).await?;
         self.look_at(app.current.code().map(|(kind, part)| (kind, part.file_name.as_str()))).await?;
         self.host.book().note("app_removed", json!({ "app": id }));
         Ok(Removed {

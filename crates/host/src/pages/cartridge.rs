@@ -29,7 +29,10 @@ impl Pages<'_> {
     /// Answers one message of a page; nothing for those that nobody knows.
     pub async fn cartridge(self, session: &PageSession, kind: &str, message: &Value) -> Option<Value> {
         let reply = match kind {
-            "rapp:get_cartridge" => return Some(self.envelope(session).await),
+            "rapp:get_cartridge" if session.note_repeatable(&self.host.inner.gate, kind) => {
+                return Some(self.envelope(session).await);
+            }
+            "rapp:get_cartridge" => Err(BridgeError::denied().message),
             "rapp:invoke" => self.invoke(session, &message["args"]).await,
             "rapp:chat" => self.chat(session, message["message"].as_str().unwrap_or_default()).await,
             "rapp:fetch" => self.fetch(session, &message["url"], &message["init"]).await,
@@ -149,7 +152,7 @@ impl Pages<'_> {
             ("GET", "/health") => (200, json!({ "status": "ok", "version": version })),
             ("GET", "/version") => (200, json!({ "version": version, "runtime": "roost" })),
             ("GET", "/api/binder" | "/api/binder/installed") => {
-                (200, json!({ "installed": [{ "id": session.own_id() }], "rapps": [] }))
+                (200, json!({ "installed": [{ "id": session.page.manifest().id }], "rapps": [] }))
             }
             ("POST", "/chat") => {
                 let input = body["user_input"].as_str().or(body["message"].as_str()).unwrap_or_default();

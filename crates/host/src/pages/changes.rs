@@ -103,7 +103,7 @@ impl Pages<'_> {
         for session in inner.pages.sessions.of_app(&app_of(&id)) {
             inner.end_session(&session, EndOfPage::Changed).await;
         }
-        inner.forget_label(&id).await
+        inner.forget_label(id.as_str()).await
     }
 
     /// A page as a zip, without its data.

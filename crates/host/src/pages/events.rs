@@ -59,6 +59,7 @@ impl Inner {
         if session.ended().is_some() {
             return Ok(());
         }
+        session.settle_old(&self.gate);
         if self.header_rights(&session.standing) != session.in_headers {
             self.end_session(session, EndOfPage::RightsChanged).await;
             return Ok(());

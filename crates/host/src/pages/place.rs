@@ -1,7 +1,6 @@
 //! Where the host keeps what is about pages: workspaces of the local tenant that no page is shown.
 
 use crate::store::local_owner;
-use roost_apps::PageId;
 use roost_protocol::{Digest, Failure, Reason};
 use roost_workspace::{Owner, WorkspaceError, WorkspaceName};
 
@@ -14,9 +13,9 @@ pub(super) fn notes() -> Owner {
 }
 
 /// What a page keeps for itself through the host.
-pub(super) fn storage_of(page: &PageId) -> Owner {
-    // A digest, because an id alone may be longer than the name of a workspace.
-    let digest = Digest::of(page.as_str().as_bytes()).short();
+pub(super) fn storage_of(page: &str) -> Owner {
+    // A digest, because a name alone may be longer than that of a workspace.
+    let digest = Digest::of(page.as_bytes()).short();
     named(&format!("roost.page-storage.{digest}"))
 }
 

@@ -3,6 +3,7 @@
 use super::{
     PageContent, StrictPage,
     outbox::{Outbox, PageEvent},
+    page_named,
 };
 use crate::{
     gate::{Decision, Gate, Use, Uses},
@@ -260,6 +261,32 @@ impl PageSession {
         noted.is_ok() && allowed
     }
 
+    /// The same for what a page does again and again: equal ones soon after are counted.
+    pub(super) fn note_repeatable(&self, gate: &Gate, detail: &str) -> bool {
+        let key = (detail.to_owned(), true);
+        self.settle_old(gate);
+        if let Some(repeat) = lock(&self.repeats).get_mut(&key) {
+            repeat.count += 1;
+            return true;
+        }
+        let is_noted = self.note(gate, detail, true);
+        let mut repeats = lock(&self.repeats);
+        if is_noted && repeats.len() < REPEATS_KEPT {
+            let repeat = Repeat { since: Instant::now(), right: None, detail: detail.to_owned(), count: 0 };
+            repeats.insert(key, repeat);
+        }
+        is_noted
+    }
+
+    /// Records what was counted, where it was long enough ago.
+    pub(super) fn settle_old(&self, gate: &Gate) {
+        let is_old = |_: &(String, bool), repeat: &mut Repeat| repeat.since.elapsed() >= REPEATS_WITHIN;
+        let old: Vec<_> = lock(&self.repeats).extract_if(is_old).collect();
+        for ((_, is_allowed), repeat) in old {
+            self.tell(gate, &repeat, is_allowed);
+        }
+    }
+
     /// Records what was only counted so far.
     pub(super) fn settle(&self, gate: &Gate) {
         let repeats = std::mem::take(&mut *lock(&self.repeats));
@@ -322,8 +349,9 @@ impl PageSession {
         lock(&self.outbox).take()
     }
 
+    /// What it is called among pages: its id, with a mark before it where it came with an installed app.
     pub(super) fn own_id(&self) -> &str {
-        self.page.manifest().id.as_str()
+        page_named(self.standing.caller.app.as_str()).unwrap_or_default()
     }
 
     pub(super) fn count(&self, is_error: bool) {

@@ -4,20 +4,19 @@ use super::{
     PageContent, PageId, Pages, StrictPage,
     listing::sort_by_reach,
     outbox::PageEvent,
-    place, sdk,
+    page_named, place, sdk,
     session::{EndOfPage, NewSession, PageMode, PageSession, lock},
     standing_of,
 };
 use crate::{
-    gate::{Caller, Decision, Giving},
+    gate::{Decision, Giving},
     host::Inner,
     rights::RightState,
     runs::{Beginning, RunKind, RunStatus},
     standing::Standing,
     store::local_owner,
 };
-use roost_apps::BundlePage;
-use roost_protocol::{AppId, Digest, Failure, Lasting, Origin, Reason, Right};
+use roost_protocol::{AppId, Digest, Failure, Lasting, Reason, Right};
 use roost_workspace::{Condition, Content, FilePath, WorkspaceError, Write, Writer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -84,16 +83,7 @@ impl Pages<'_> {
         self.mount_content(page, standing, mount).await
     }
 
-    /// Mounts the page of an installed bundle, whose files the library has.
-    pub async fn mount_bundle(self, bundle: BundlePage, mount: Mount) -> Result<Mounting, Failure> {
-        let id = bundle.id.clone();
-        let page = PageContent::of_bundle(bundle).map_err(|problems| super::invalid(&id, &problems))?;
-        let standing = standing_of(&page);
-        let caller = Caller { origin: Origin::Catalog, ..standing.caller };
-        self.mount_content(Arc::new(page), Standing { caller, ..standing }, mount).await
-    }
-
-    async fn mount_content(
+    pub(super) async fn mount_content(
         self,
         page: Arc<PageContent>,
         standing: Standing,
@@ -137,7 +127,7 @@ impl Pages<'_> {
     ) -> Result<Arc<PageSession>, Failure> {
         let inner = &self.host.inner;
         let place = match mode {
-            PageMode::Origin => inner.label(&page.manifest().id).await?,
+            PageMode::Origin => inner.label(&name_of(&standing), &page.manifest().id).await?,
             PageMode::Opaque => random_hex()?,
         };
         let workspaces = inner.store.workspaces().await?;
@@ -270,9 +260,9 @@ impl Inner {
 
     /// The first part of a page's host name: its id, and something that nobody guesses, the same as long as the page
     /// is there, so that what it keeps in the browser stays its own.
-    async fn label(&self, id: &PageId) -> Result<String, Failure> {
+    async fn label(&self, name: &str, id: &PageId) -> Result<String, Failure> {
         let workspaces = self.store.workspaces().await?;
-        let path = FilePath::parse(&format!("origins/{id}"))
+        let path = FilePath::parse(&format!("origins/{name}"))
             .map_err(|error| Failure::new(Reason::Internal, error.to_string()))?;
         let (owner, writer) = (place::notes(), Writer::person("host"));
         let mark = match workspaces.get(&owner, &path, None).await {
@@ -299,10 +289,10 @@ impl Inner {
         Ok(format!("{}-{mark}", readable.trim_matches('-')))
     }
 
-    /// Forgets a page's host name: the next page of its id has another.
-    pub(super) async fn forget_label(&self, id: &PageId) -> Result<(), Failure> {
+    /// Forgets a page's host name: the next page of its name has another.
+    pub(super) async fn forget_label(&self, name: &str) -> Result<(), Failure> {
         let workspaces = self.store.workspaces().await?;
-        let Ok(path) = FilePath::parse(&format!("origins/{id}")) else { return Ok(()) };
+        let Ok(path) = FilePath::parse(&format!("origins/{name}")) else { return Ok(()) };
         let removal = Write { path, condition: Condition::none(), content: None };
         match workspaces.write_one(&place::notes(), &Writer::person("host"), removal, None).await {
             Ok(_) | Err(WorkspaceError::NotFound) => Ok(()),
@@ -314,6 +304,10 @@ impl Inner {
 /// Longest part of a host name, and what of it nobody guesses.
 const LABEL_CHARACTERS_MAX: usize = 63;
 const MARK_CHARACTERS: usize = 12;
+
+fn name_of(standing: &Standing) -> String {
+    page_named(standing.caller.app.as_str()).unwrap_or_default().to_owned()
+}
 
 fn random_hex() -> Result<String, Failure> {
     let mut bytes = [0; 16];

@@ -1,6 +1,7 @@
 //! What every file of a page is sent with: what its scripts may load and reach, who may show it, and what the browser
 //! must not do for it.
 
+use super::MOUNTED;
 use crate::guard::Access;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use roost_host::pages::{PageMode, PageSession};
@@ -44,17 +45,27 @@ const CLIPBOARD: [&str; 2] = ["clipboard-read", "clipboard-write"];
 
 /// Origins of pages that may show apps: the host's own, and those that were allowed by name.
 #[derive(Debug, Clone)]
-pub(crate) struct HostOrigins(String);
+pub(super) struct HostOrigins(String);
 
 impl HostOrigins {
-    pub(crate) fn of(access: &Access) -> Self {
-        let port = access.port;
-        let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let named = access.neighbours.hosts.iter().cloned();
-        let own = names.into_iter().chain(named).map(|name| format!("http://{name}:{port}"));
-        let all: Vec<String> = own.chain(access.neighbours.origins.iter().cloned()).collect();
+    pub(super) fn of(access: &Access) -> Self {
+        let all: Vec<String> = own_origins(access).chain(access.neighbours.origins.iter().cloned()).collect();
         Self(all.join(" "))
     }
+}
+
+/// Where the host's own page may be.
+fn own_origins(access: &Access) -> impl Iterator<Item = String> {
+    let names =
+        ["127.0.0.1", "localhost"].into_iter().chain(access.neighbours.hosts.iter().map(String::as_str));
+    names.map(|name| format!("http://{name}:{}", access.port))
+}
+
+/// What the host's own page may show in frames: mounted pages at this port, wherever they are served.
+pub(crate) fn frame_sources(access: &Access) -> String {
+    let named = format!("http://*.localhost:{}", access.port);
+    let mounted = own_origins(access).map(|origin| format!("{origin}{MOUNTED}"));
+    std::iter::once(named).chain(mounted).collect::<Vec<_>>().join(" ")
 }
 
 /// Where a file is served.

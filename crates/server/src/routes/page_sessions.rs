@@ -101,6 +101,25 @@ pub(crate) async fn mount(
     PathOf(id): PathOf,
     JsonOrNothing(asked): JsonOrNothing<MountBody>,
 ) -> Result<Json<Value>, ErrorAnswer> {
+    let mounting = host.pages().mount(&id, wanted(asked)?).await?;
+    answered(&host, &access, mounting)
+}
+
+/// Mounts the page of an installed app, as `/v1/pages/{id}/mount` does with one of the workspace.
+#[utoipa::path(post, path = "/v1/apps/{id}/mount", tag = "pages", params(("id" = String, Path)), request_body = Object, responses((status = 200, body = Object)))]
+pub(crate) async fn mount_app(
+    _: Owner,
+    State(host): State<Host>,
+    Extension(access): Extension<Arc<Access>>,
+    PathOf(id): PathOf,
+    JsonOrNothing(asked): JsonOrNothing<MountBody>,
+) -> Result<Json<Value>, ErrorAnswer> {
+    let bundle = host.library().page(&id).await?;
+    let mounting = host.pages().mount_bundle(bundle, wanted(asked)?).await?;
+    answered(&host, &access, mounting)
+}
+
+fn wanted(asked: MountBody) -> Result<Mount, ErrorAnswer> {
     let mut answers = HashMap::new();
     for (right, answer) in asked.answers {
         let right = right.parse::<Right>();
@@ -113,9 +132,13 @@ pub(crate) async fn mount(
         WantedMode::Origin => PageMode::Origin,
         WantedMode::Opaque => PageMode::Opaque,
     });
-    Ok(Json(match host.pages().mount(&id, Mount { mode, digest: asked.digest, answers }).await? {
+    Ok(Mount { mode, digest: asked.digest, answers })
+}
+
+fn answered(host: &Host, access: &Access, mounting: Mounting) -> Result<Json<Value>, ErrorAnswer> {
+    Ok(Json(match mounting {
         Mounting::Ask { digest, ask } => json!({ "digest": digest, "ask": ask }),
-        Mounting::Mounted(session) => json!(shown(&host, &access, &session)?),
+        Mounting::Mounted(session) => json!(shown(host, access, &session)?),
     }))
 }
 

@@ -3,15 +3,16 @@
 //! Knows nothing of what the page does. Where the page was not built, `/` is the plain page.
 
 use super::plain_page;
-use crate::error::ErrorAnswer;
+use crate::{app_origin::frame_sources, error::ErrorAnswer, guard::Access};
 use axum::{
+    Extension,
     extract::{Path, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
 use roost_host::Host;
 use roost_protocol::{Digest, Reason, media_type};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// A file of the page.
 struct EmbeddedFile {
@@ -28,7 +29,8 @@ const FILES: &[EmbeddedFile] = include!(concat!(env!("OUT_DIR"), "/embedded_file
 const PAGE: &str = "index.html";
 
 /// What the page may do. Its own files and its own host are all it needs; text can become markup only through the one
-/// policy that the framework uses for the page's own templates, which are fixed when it is built.
+/// policy that the framework uses for the page's own templates, which are fixed when it is built. The page itself may
+/// also show mounted pages, and nothing else, in frames.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data: blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
@@ -53,7 +55,11 @@ static PAGE_ETAG: LazyLock<Option<HeaderValue>> = LazyLock::new(|| {
 
 /// The web UI; the plain page where it was not built.
 #[utoipa::path(get, path = "/", tag = "host", responses((status = 200, description = "A page", content_type = "text/html")))]
-pub(crate) async fn page(State(host): State<Host>, headers: HeaderMap) -> Response {
+pub(crate) async fn page(
+    State(host): State<Host>,
+    Extension(access): Extension<Arc<Access>>,
+    headers: HeaderMap,
+) -> Response {
     let (Some(page), Some(etag)) = (file(PAGE), PAGE_ETAG.clone()) else {
         return plain_page::answer(&host);
     };
@@ -61,7 +67,15 @@ pub(crate) async fn page(State(host): State<Host>, headers: HeaderMap) -> Respon
     let mut response = if is_known { StatusCode::NOT_MODIFIED.into_response() } else { sent(page, &headers) };
     response.headers_mut().extend([(header::ETAG, etag), (header::CACHE_CONTROL, ASKED_AGAIN)]);
     response.headers_mut().extend(GUARDS);
+    // Without it, what was kept without frames holds: a page that cannot be mounted, but none that leads elsewhere.
+    if let Ok(policy) = HeaderValue::from_str(&policy_with_frames(&access)) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     response
+}
+
+fn policy_with_frames(access: &Access) -> String {
+    format!("{PAGE_POLICY}; frame-src {}", frame_sources(access))
 }
 
 /// A file of the web UI.
@@ -107,7 +121,8 @@ fn takes_gzip(asked: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, PAGE_POLICY, file, takes_gzip};
+    use super::{FILES, PAGE_POLICY, file, policy_with_frames, takes_gzip};
+    use crate::guard::{Access, Neighbours};
     use axum::http::{HeaderMap, HeaderValue, header};
 
     #[test]
@@ -125,6 +140,20 @@ mod tests {
             assert!(file(name).is_none(), "{name}");
         }
         assert!(FILES.iter().all(|file| !file.name.contains("..") && !file.name.starts_with('/')));
+    }
+
+    #[test]
+    fn frames_lead_to_mounted_pages_of_this_port_only() {
+        let neighbours = Neighbours { hosts: vec!["den.example".to_owned()], ..Neighbours::default() };
+        let policy = policy_with_frames(&Access { port: 7071, neighbours });
+        let frames = policy.split("; ").find(|part| part.starts_with("frame-src "));
+        assert_eq!(
+            frames,
+            Some(
+                "frame-src http://*.localhost:7071 http://127.0.0.1:7071/mounted/ http://localhost:7071/mounted/ \
+                 http://den.example:7071/mounted/"
+            )
+        );
     }
 
     #[test]

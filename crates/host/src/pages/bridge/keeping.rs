@@ -64,7 +64,7 @@ impl Inner {
         session: &PageSession,
     ) -> Result<(Map<String, Value>, Condition), BridgeError> {
         let workspaces = self.store.workspaces().await?;
-        let owner = place::storage_of(&session.page.manifest().id);
+        let owner = place::storage_of(session.own_id());
         match workspaces.get(&owner, &items_path()?, None).await {
             Ok(file) => {
                 let items = serde_json::from_slice(&file.content).unwrap_or_default();
@@ -82,7 +82,7 @@ impl Inner {
         change: impl Fn(&mut Map<String, Value>),
     ) -> Answer {
         let workspaces = self.store.workspaces().await?;
-        let owner = place::storage_of(&session.page.manifest().id);
+        let owner = place::storage_of(session.own_id());
         for _ in 0..TRIES {
             let (mut items, condition) = self.read_items(session).await?;
             change(&mut items);

@@ -54,6 +54,23 @@ pub(crate) async fn page_root(State(host): State<Host>, PathOf(id): PathOf) -> R
     Ok(sent(&file, bytes))
 }
 
+/// The same where rapplications have always had it.
+#[utoipa::path(get, path = "/binder/ui/{id}/", tag = "binder", params(("id" = String, Path)),
+    responses((status = 200, description = "The page", content_type = "text/html")))]
+pub(crate) async fn page_root_by_old_name(host: State<Host>, id: PathOf) -> Result<Response, ErrorAnswer> {
+    page_root(host, id).await
+}
+
+/// The same where rapplications have always had it.
+#[utoipa::path(get, path = "/binder/ui/{id}/{*file}", tag = "binder", params(("id" = String, Path), ("file" = String, Path)),
+    responses((status = 200, description = "The file")))]
+pub(crate) async fn page_file_by_old_name(
+    host: State<Host>,
+    names: TwoNames,
+) -> Result<Response, ErrorAnswer> {
+    page_file(host, names).await
+}
+
 /// Scripts run, and reach nothing: another origin than the host's, and no network.
 const PAGE_POLICY: &str = "sandbox allow-scripts allow-forms; default-src 'none'; script-src 'unsafe-inline'; \
     style-src 'unsafe-inline'; img-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
