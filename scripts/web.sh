@@ -22,7 +22,7 @@ if [ "${1:-}" = packages ]; then
     install_packages tests/browser
     exit
 fi
-sources=(web/src web/public web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js)
+sources=(web/src web/bridge web/public web/index.html web/package-lock.json web/vite.config.ts web/svelte.config.js)
 if [ ! -f web/dist/index.html ] || [ -n "$(find "${sources[@]}" -newer web/dist/index.html -print -quit)" ]; then
     echo "web: build the page" >&2
     npm --prefix web run --silent build >&2

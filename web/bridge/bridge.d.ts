@@ -36,6 +36,8 @@ export interface FrameEvents {
 export interface MountOptions {
   api: Api;
   id: string;
+  /** Whose page it is: one of the workspace, or an installed app's. */
+  of?: 'pages' | 'apps';
   container: HTMLElement;
   mode?: PageMode;
   base?: string;

@@ -47,11 +47,12 @@ export function probeMode({ base = location.origin, document = globalThis.docume
 }
 
 /**
- * Mounts a page into `container`. `consent(ask, digest)` is called when a person has to answer, with the rights in
- * question, and resolves to `{right: 'deny' | 'once' | 'always'}` or to nothing when the person does not want it.
+ * Mounts a page into `container`: a page of the workspace, or with `of: 'apps'` that of an installed app.
+ * `consent(ask, digest)` is called when a person has to answer, with the rights in question, and resolves to
+ * `{right: 'deny' | 'once' | 'always'}` or to nothing when the person does not want it.
  */
-export async function mountPage({ api, id, container, mode, consent, base = location.origin, on = {} }) {
-  const ask = (body) => post(api, `/v1/pages/${encodeURIComponent(id)}/mount`, { mode, ...body });
+export async function mountPage({ api, id, of = 'pages', container, mode, consent, base = location.origin, on = {} }) {
+  const ask = (body) => post(api, `/v1/${of}/${encodeURIComponent(id)}/mount`, { mode, ...body });
   let answer = await ask({});
   // A page that changes while a person reads is asked for anew; one that never stops changing is given up.
   for (let round = 0; answer.ask && round < 5; round += 1) {

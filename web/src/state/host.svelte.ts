@@ -1,5 +1,6 @@
 // What the whole page shows of the host: is it there, which model answers, and how many things wait for a person.
 import { ask, asFailed } from '../api/client';
+import type { PageWish } from '../api/pages';
 import type { FileRequest, Health, Proposal, RightState } from '../api/shapes';
 import { owner } from './owner.svelte';
 
@@ -30,14 +31,15 @@ class HostState {
   /** Counts what waits for the owner. Asked when something may have changed, because it looks at every agent. */
   async count(): Promise<void> {
     if (!owner.is) return;
-    const none = { waiting: [], requests: [], proposals: [] };
-    const [rights, requests, proposals] = await Promise.all([
+    const none = { waiting: [], requests: [], proposals: [], approvals: [] };
+    const [rights, requests, proposals, pages] = await Promise.all([
       ask<{ waiting: { rights: RightState[] }[] }>('/rights/waiting').catch(() => none),
       ask<{ requests: FileRequest[] }>('/workspace-requests').catch(() => none),
       ask<{ proposals: Proposal[] }>('/v1/host/workspace/proposals').catch(() => none),
+      ask<{ approvals: PageWish[] }>('/v1/approvals').catch(() => none),
     ]);
     const asked = rights.waiting.reduce((sum, app) => sum + app.rights.length, 0);
-    this.waiting = asked + requests.requests.length + proposals.proposals.length;
+    this.waiting = asked + requests.requests.length + proposals.proposals.length + pages.approvals.length;
   }
 }
 

@@ -1,0 +1,92 @@
+// Installed apps: what is there, what installing would mean, and changing it.
+import { ask } from './client';
+import type { Failure } from './shapes';
+
+export interface InstalledApp {
+  id: string;
+  name: string;
+  publisher: string | null;
+  kind: string;
+  summary: string;
+  version: string | null;
+  digest: string;
+  origin: Record<string, unknown>;
+  state: 'enabled' | 'pending_update' | 'changed' | 'disabled' | 'failed';
+  reason: Failure | null;
+  agent_file: string | null;
+  service_file: string | null;
+  page_file: string | null;
+  agents: string[];
+  services: string[];
+  rights: string[];
+  grade: Grade;
+  previous_version: string | null;
+  waiting_version: string | null;
+  workspace: string;
+  installed_at: string;
+}
+
+export type Grade = 'A' | 'B' | 'C' | 'D' | 'E';
+
+export interface AskedRight {
+  right: string;
+  sentence: string;
+  given: 'policy' | 'granted' | 'open' | 'forbidden';
+  is_new: boolean;
+}
+
+export interface InstallPlan {
+  id: string;
+  name: string;
+  publisher: string | null;
+  version: string | null;
+  kind: string;
+  summary: string;
+  origin: Record<string, unknown>;
+  digest: string;
+  agent: string | null;
+  service: string | null;
+  has_page: boolean;
+  rights: AskedRight[];
+  grade: Grade;
+  unchecked: string[];
+  left_out: Failure[];
+  installed_version: string | null;
+  is_installed: boolean;
+}
+
+export interface UpdateOutcome {
+  state: 'updated' | 'current' | 'waiting' | 'young' | 'failed';
+  app: InstalledApp;
+  from: string;
+  to: string | null;
+  new_rights: AskedRight[];
+  reason: Failure | null;
+  kept: string[];
+}
+
+/** What a person gives to an app: what the policy gives anyway, everything it asks for, or these. */
+export type Giving = 'policy' | 'asked' | { these: string[] };
+
+const at = (id: string, below = '') => `/v1/apps/${encodeURIComponent(id)}${below}`;
+
+export const installed = {
+  list: async () => (await ask<{ apps: InstalledApp[] }>('/v1/apps')).apps,
+  plan: (source: string) => ask<InstallPlan>('/v1/app-plans', { method: 'POST', body: { source } }),
+  install: (source: string, digest: string, rights: Giving) =>
+    ask<{ app: InstalledApp; not_given: AskedRight[] }>('/v1/apps', { method: 'POST', body: { source, digest, rights } }),
+  update: async (id: string, now: boolean) => (await ask<{ updates: UpdateOutcome[] }>('/v1/app-updates', { method: 'POST', body: { id, now } })).updates[0]!,
+  waiting: (id: string) => ask<UpdateOutcome>(at(id, '/waiting')),
+  approve: (id: string) => ask<UpdateOutcome>(at(id, '/approve'), { method: 'POST', body: {} }),
+  rollBack: (id: string) => ask<UpdateOutcome>(at(id, '/rollback'), { method: 'POST', body: {} }),
+  remove: (id: string) => ask<{ workspace: string; kept: string[] }>(at(id), { method: 'DELETE' }),
+};
+
+/** What a grade means, as docs and command line say it. */
+export const GRADES: Record<Grade, string> = {
+  A: 'stays in its own folders; may ask the model',
+  B: 'uses parts of the host: memory, files with history, variables, other agents’ answers',
+  C: 'reaches computers that it names, or reads some of your files',
+  D: 'changes your files or other agents, or can send what it reads to computers that it names',
+  E: 'reaches any computer, or starts programs',
+};
