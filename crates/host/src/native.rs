@@ -14,15 +14,15 @@ mod hooks; // what they change in the host
 mod prompt; // what a model is told of them
 mod trial; // a package tried out
 
-pub(crate) use self::{
-    folder::{app_of, native_named},
-    hooks::{Filtered, Hooks, Point},
-    tools::{NativeTool, NativeTools},
-};
 pub use self::{
     folder::{NativeFolder, NativeOrigin},
     pace::NativePace,
     running::NativeApps,
     state::{LeftOut, NativePhase, NativeState},
     trial::{native_answers, native_tests},
+};
+pub(crate) use self::{
+    folder::{app_of, native_named},
+    hooks::{Filtered, Hooks, Point},
+    tools::{NativeTool, NativeTools},
 };

@@ -147,7 +147,9 @@ impl Package {
         let id = manifest.id.as_str();
         if IDS_TAKEN.iter().any(|taken| id.eq_ignore_ascii_case(taken)) {
             let message = format!("`{id}` cannot be the id of an app here: a file is called so");
-            return Err(Failure::new(Reason::PackageInvalid, message).with_next("ask its publisher for another id"));
+            return Err(
+                Failure::new(Reason::PackageInvalid, message).with_next("ask its publisher for another id")
+            );
         }
         Ok(Self {
             id: id.to_owned(),

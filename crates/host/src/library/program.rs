@@ -105,6 +105,11 @@ impl LibraryState {
         let places = self.library.places();
         let origin =
             if app.current.origin.is_sideload() { NativeOrigin::Sideloaded } else { NativeOrigin::Installed };
-        NativeFolder::of_version(&places.version(app, &app.current), places.native_data(&app.id), package, origin)
+        NativeFolder::of_version(
+            &places.version(app, &app.current),
+            places.native_data(&app.id),
+            package,
+            origin,
+        )
     }
 }

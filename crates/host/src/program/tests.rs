@@ -34,6 +34,7 @@ async fn host(folder: &Path) -> Host {
         tracker: None,
         pinned_agents: Vec::new(),
         modes: ModeSettings::default(),
+        native: crate::native::NativePace::default(),
     };
     Host::open(settings).await.unwrap()
 }

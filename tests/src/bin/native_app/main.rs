@@ -128,7 +128,7 @@ impl ToolService for App {
             "dies in the middle" => std::process::abort(),
             "answers with a status" => return Err(Status::internal("on purpose")),
             // What the test reads is the log.
-            "tells its environment" => said(&serde_json::json!(self.environment).to_string()),
+            "tells its environment" => said(&serde_json::json!(*self.environment).to_string()),
             "tries to get out" => said(&format!("could: {:?}", could(&self.environment))),
             _ => input,
         };
