@@ -1,3 +1,4 @@
+// Ids of pages, made of their names.
 import { expect, test } from 'vitest';
 import { idFor } from './pages';
 
