@@ -138,17 +138,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let services_folder = get("SERVICES_PATH").map(|path| root.join(path));
     let home = Home::new(root, agents_folder).with_services(services_folder).with_soul(soul);
     let limits = limits(&[&settings.limits])?;
-    let agents = settings
-        .agents
-        .into_iter()
-        .map(|(key, one)| {
-            refuse_what_has_no_effect(&key, &one)?;
-            let environment =
-                one.env.iter().filter_map(|name| Some((name.clone(), get(name)?.clone()))).collect();
-            let limits = self::limits(&[&settings.limits, &one.limits])?;
-            Ok((key, AgentSettings { enabled: one.enabled, environment, limits }))
-        })
-        .collect::<Result<_, Failure>>()?;
+    let agents = agents(settings.agents, &settings.limits, &get)?;
     let pool = pool(&settings.workers);
     let port =
         get("PORT").and_then(|port| port.trim().parse().ok()).or(settings.port).unwrap_or(DEFAULT_PORT);
@@ -197,6 +187,22 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         native: roost_host::native::NativePace::default(),
     };
     Ok(Config { host, port, neighbours, listeners, person })
+}
+
+/// What is set for single agents, over what is set for all.
+fn agents<'a>(
+    written: BTreeMap<String, OneAgent>,
+    for_all: &toml::Table,
+    get: &impl Fn(&str) -> Option<&'a String>,
+) -> Result<BTreeMap<String, AgentSettings>, Failure> {
+    let one = |(key, one): (String, OneAgent)| {
+        refuse_what_has_no_effect(&key, &one)?;
+        let environment = one.env.iter().filter_map(|name| Some((name.clone(), get(name)?.clone())));
+        let environment = environment.collect();
+        let limits = limits(&[for_all, &one.limits])?;
+        Ok((key, AgentSettings { enabled: one.enabled, environment, limits }))
+    };
+    written.into_iter().map(one).collect()
 }
 
 fn pool(written: &WorkerSettings) -> PoolSettings {

@@ -68,20 +68,15 @@ impl Host {
         let agents = open(AgentsFolder::new(settings.home.agents()), &cache).await;
         let services_cache = cache.join("services");
         let services = open(AgentsFolder::of_services(settings.home.services()), &services_cache).await;
-        let memories = Memories::new(settings.home.data());
-        let call_log = CallLog::new(&settings.home.logs());
-        let voice = Voice::new(&settings.home, &settings.variables);
-        let conversations = Conversations::new(settings.home.conversations());
-        let store = Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone()));
-        let browsers = BrowserSessions::new(&settings.home);
         let inner = Inner {
+            memories: Memories::new(settings.home.data()),
+            call_log: CallLog::new(&settings.home.logs()),
+            voice: Voice::new(&settings.home, &settings.variables),
+            conversations: Conversations::new(settings.home.conversations()),
+            store: Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone())),
+            browsers: BrowserSessions::new(&settings.home),
             folders: Folders::new(&settings.home),
-            native: NativeApps::new(
-                runtime.clone(),
-                Arc::clone(&settings),
-                Arc::clone(&gate),
-                Arc::clone(&book),
-            ),
+            native: NativeApps::new(&workshop, &book),
             catalogs: HostCatalogs::open(&settings),
             library: LibraryState::open(&settings),
             pages: PageMemory::default(),
@@ -94,20 +89,14 @@ impl Host {
             agents,
             services,
             changing_sources: Arc::default(),
-            memories,
             call_ids: CallIds::default(),
-            call_log,
             book,
             models,
             turns: Semaphore::new(TURNS_AT_ONCE_MAX),
             toolbox: CurrentToolbox::default(),
-            conversations,
             looked_at_agents: OnceCell::new(),
             looked_for_models: Mutex::default(),
-            voice,
             owner: OnceLock::new(),
-            browsers,
-            store,
             tokens: Tokens::new(),
             resolved,
             runs: RunState::default(),

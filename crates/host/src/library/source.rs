@@ -106,10 +106,10 @@ pub(crate) async fn bring(host: &Host, source: &InstallSource) -> Result<Brought
                 }
             }
         }
-        InstallSource::Store(wanted) => host.library().from_store(wanted).await.map(Brought::from),
+        InstallSource::Store(wanted) => host.library().fetch_from_store(wanted).await.map(Brought::from),
         InstallSource::File(url) if is_package(url) => {
             let origin = AppOrigin::File { url: url.clone() };
-            host.library().from_address(url, origin).await.map(Brought::from)
+            host.library().fetch_from_address(url, origin).await.map(Brought::from)
         }
         InstallSource::Entry(name) => {
             Package::from_fetched(host.catalogs()?.fetch(name).await?).map(Brought::from)

@@ -28,7 +28,7 @@ enum DetailAnswer {
 
 impl AppLibrary {
     /// A native app from the first store that has it.
-    pub(super) async fn from_store(&self, wanted: &StoreApp) -> Result<Package, Failure> {
+    pub(super) async fn fetch_from_store(&self, wanted: &StoreApp) -> Result<Package, Failure> {
         if NativeId::parse(&wanted.id).is_none() {
             return Err(Failure::new(Reason::WrongUse, "this is not the id of a native app"));
         }
@@ -46,7 +46,7 @@ impl AppLibrary {
         }
         let mut refused = None;
         for url in asked {
-            match self.from_one_store(&url, wanted).await {
+            match self.fetch_from_one(&url, wanted).await {
                 Ok(package) => return Ok(package),
                 // That one of them does not have it says nothing; everything else is worth telling.
                 Err(failure) if failure.reason == Reason::FetchMissing && refused.is_some() => {}
@@ -57,7 +57,7 @@ impl AppLibrary {
     }
 
     /// The package at an address.
-    pub(super) async fn from_address(&self, url: &str, origin: AppOrigin) -> Result<Package, Failure> {
+    pub(super) async fn fetch_from_address(&self, url: &str, origin: AppOrigin) -> Result<Package, Failure> {
         let bytes = self.inner().library.trust.fetch_package(url).await?;
         let read = tokio::task::spawn_blocking(move || NativePackage::from_napp(&bytes)).await;
         let read = read.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?;
@@ -77,10 +77,10 @@ impl AppLibrary {
         }
         let wanted =
             StoreApp { id: app.id.clone(), version: Some(detail.version), store: Some(url.to_owned()) };
-        self.from_store(&wanted).await.map(Some)
+        self.fetch_from_store(&wanted).await.map(Some)
     }
 
-    async fn from_one_store(&self, url: &str, wanted: &StoreApp) -> Result<Package, Failure> {
+    async fn fetch_from_one(&self, url: &str, wanted: &StoreApp) -> Result<Package, Failure> {
         let version = match &wanted.version {
             Some(version) => version.clone(),
             None => self.detail(url, &wanted.id).await?.version,
@@ -91,7 +91,7 @@ impl AppLibrary {
         }
         let version = version.replace('+', "%2B");
         let address = format!("{url}/api/v1/apps/{}/download?version={version}", wanted.id);
-        let package = self.from_address(&address, AppOrigin::Store { url: url.to_owned() }).await?;
+        let package = self.fetch_from_address(&address, AppOrigin::Store { url: url.to_owned() }).await?;
         if package.id != wanted.id {
             let message = format!("{url} has {} where {} should be", package.id, wanted.id);
             return Err(Failure::new(Reason::EntryInvalid, message));

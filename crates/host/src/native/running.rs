@@ -9,7 +9,7 @@ use super::{
     state::{LeftOut, NativePhase, NativeState},
     tools::NativeTools,
 };
-use crate::{book::Book, gate::Gate, settings::HostSettings, standing::Standing};
+use crate::{book::Book, gate::Gate, program::Workshop, settings::HostSettings, standing::Standing};
 use futures::future::join_all;
 use roost_apps::LockFile;
 use roost_protocol::{Failure, Reason};
@@ -55,18 +55,13 @@ struct Slot {
 }
 
 impl NativeApps {
-    pub(crate) fn new(
-        runtime: Runtime,
-        settings: Arc<HostSettings>,
-        gate: Arc<Gate>,
-        book: Arc<Book>,
-    ) -> Self {
+    pub(crate) fn new(workshop: &Workshop, book: &Arc<Book>) -> Self {
         let shared = Shared {
-            runtime,
-            pace: settings.native.clone(),
-            settings,
-            gate,
-            book,
+            runtime: workshop.runtime.clone(),
+            pace: workshop.settings.native.clone(),
+            settings: Arc::clone(&workshop.settings),
+            gate: Arc::clone(&workshop.gate),
+            book: Arc::clone(book),
             tools: Mutex::default(),
             hooks: Hooks::default(),
             alone: Mutex::default(),
