@@ -4,7 +4,7 @@
 //! app may run, and what its answers mean, is decided elsewhere.
 
 mod contract; // messages and calls, made from proto/
-mod channel; // the connection to an app
+mod connection; // the connection to an app
 mod orphan; // what an earlier host left
 mod launch; // from a program to a process that answers
 mod asking; // how an app is asked

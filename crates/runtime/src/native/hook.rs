@@ -1,7 +1,7 @@
 //! Hooks of an app: where it wants to take part, and what it makes of a payload.
 
 use super::{
-    channel::MESSAGE_BYTES_MAX,
+    connection::MESSAGE_BYTES_MAX,
     contract::{Empty, HookRegistration, HookRequest, hook_service_client::HookServiceClient},
     launch::NativeApp,
 };

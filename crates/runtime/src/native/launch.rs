@@ -1,6 +1,6 @@
 //! From a program on disk to a process that answers, and back to nothing.
 
-use super::{NativeProgram, asking, channel, orphan};
+use super::{NativeProgram, asking, connection, orphan};
 use crate::{
     cgroup::Group,
     exit::{Exit, ExitWatch, ended},
@@ -148,7 +148,7 @@ impl NativeApp {
             if let Some(exit) = *self.exit.borrow() {
                 return Err(early_end(exit));
             }
-            match channel::connect(&self.socket).await {
+            match connection::connect(&self.socket).await {
                 Ok(channel) => break channel,
                 // Not there, or there and nobody listens yet.
                 Err(_) => sleep(LOOK_EVERY).await,

@@ -1,7 +1,7 @@
 //! Tools of an app.
 
 use super::{
-    channel::MESSAGE_BYTES_MAX,
+    connection::MESSAGE_BYTES_MAX,
     contract::{Empty, ExecuteRequest, tool_service_client::ToolServiceClient},
     launch::NativeApp,
 };
