@@ -1,7 +1,7 @@
 // A home with a running host, a scripted model and a browser: what every story here needs, and what ends it all.
 import { chromium } from 'playwright-core';
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { join, resolve } from 'node:path';
@@ -22,12 +22,12 @@ const BROWSER_FLAGS = [
 ];
 
 /** How long a story waits for something to appear: a machine that also builds something is slow, not wrong. */
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = Number(process.env.ROOST_PATIENCE_MS ?? 45_000);
 
 /** Text that would run, if anything here took text for markup. */
 export const HOSTILE = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>';
 
-export const agents = {
+const AGENTS = {
   'greeter_agent.py': agent(
     'Greeter',
     'Greets somebody, politely.',
@@ -67,7 +67,7 @@ export const agents = {
   'broken_agent.py': 'x = (\n',
 };
 
-function agent(name, description, parameters, body) {
+export function agent(name, description, parameters, body) {
   return `from agents.basic_agent import BasicAgent
 
 
@@ -102,7 +102,8 @@ class Scene {
   processes = [];
   agent = agent;
 
-  async start({ model = true, browser = true }) {
+  /** `model` is the address of one that answers, or whether the scripted one does. */
+  async start({ model = true, browser = true, agents = AGENTS }) {
     mkdirSync(join(TARGET, 'tmp'), { recursive: true });
     this.folder = mkdtempSync(join(TARGET, 'tmp', 'browser-'));
     this.home = join(this.folder, 'home');
@@ -111,8 +112,8 @@ class Scene {
     // Nothing of the machine's own settings: no key, no account, no server that happens to run.
     this.environment = { PATH: process.env.PATH, HOME: this.folder, LANG: 'C.UTF-8', ROOST_HOME: this.home };
     if (model) {
-      const base = await this.program('scripted_model', [], 'pipe');
-      Object.assign(this.environment, { OPENAI_BASE_URL: base, OPENAI_API_KEY: 'test', OPENAI_MODEL: 'scripted' });
+      const base = typeof model === 'string' ? model : await this.program('scripted_model', [], 'pipe');
+      Object.assign(this.environment, { OPENAI_BASE_URL: base, OPENAI_API_KEY: 'test', OPENAI_MODEL: typeof model === 'string' ? 'sonata-3' : 'scripted' });
     }
     const line = await this.program('roost', ['up', '--port', '0'], 'ignore');
     this.address = line.replace('listening on ', '');
@@ -133,7 +134,7 @@ class Scene {
 
   /** What `roost … --json` prints. */
   roost(...words) {
-    return JSON.parse(execFileSync(join(PROGRAMS, 'roost'), [...words, '--json'], { env: this.environment, encoding: 'utf8' }));
+    return JSON.parse(execFileSync(join(PROGRAMS, 'roost'), [...words, '--json'], { env: this.environment, encoding: 'utf8', cwd: this.folder }));
   }
 
   /** A browser of its own, with nothing in it. */
@@ -145,6 +146,7 @@ class Scene {
       ...more,
     });
     context.setDefaultTimeout(PATIENCE_MS);
+    if (process.env.ROOST_WEB_DIST) await newer(context, this.address, resolve(process.env.ROOST_WEB_DIST));
     const page = await context.newPage();
     page.problems = [];
     page.on('pageerror', (error) => page.problems.push(String(error)));
@@ -152,7 +154,8 @@ class Scene {
       const isRefusal = message.text().includes('the server responded with a status');
       if (message.type() === 'error' && !isRefusal) page.problems.push(message.text());
     });
-    if (toured) await page.addInitScript(() => localStorage.setItem('roost.toured', 'yes'));
+    // Frames of pages get this script too, and some of them have no storage.
+    if (toured) await page.addInitScript(() => window === top && localStorage.setItem('roost.toured', 'yes'));
     await page.goto(signedIn ? this.roost('open').url : this.address);
     await page.getByRole('navigation', { name: 'Views' }).waitFor();
     if (signedIn) await page.waitForFunction(() => localStorage.getItem('roost.session') !== null);
@@ -176,6 +179,20 @@ class Scene {
     if (this.folder) rmSync(this.folder, { recursive: true, force: true });
   }
 }
+
+/** Shows a page that was built after the host: with the host's headers, so that its policy holds as ever. */
+async function newer(context, address, folder) {
+  await context.route(`${address}/**`, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const path = join(folder, pathname === '/' ? 'index.html' : pathname.replace('/ui/', ''));
+    if (!(pathname === '/' || pathname.startsWith('/ui/')) || !existsSync(path)) return route.continue();
+    const { headers } = pathname === '/' ? { headers: (await route.fetch()).headers() } : { headers: {} };
+    delete headers['content-encoding'];
+    await route.fulfill({ path, headers: { ...headers, 'content-type': TYPES[path.split('.').pop()] } });
+  });
+}
+
+const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
 
 function chromiumPath() {
   const names = ['chromium', 'chromium-browser', 'google-chrome'];

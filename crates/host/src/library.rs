@@ -8,6 +8,7 @@ mod source; // where an app is installed from
 mod grade; // how much it could do
 mod candidate; // a version that is tried before it counts
 mod plan; // what installing would mean
+mod reading; // its files, for whoever reads before installing
 mod install; // plans that are carried out
 mod update; // newer versions, older ones, and those that wait
 mod remove; // apps that go
@@ -29,6 +30,7 @@ pub use self::{
     lock::LockedOutcome,
     plan::{AskedRight, Given, InstallPlan},
     quarantine::{Sweep, Sweeping, keep_believed},
+    reading::{AppFiles, ReadableFile},
     remove::Removed,
     source::InstallSource,
     update::{UpdateOutcome, UpdateState},

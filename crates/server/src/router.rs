@@ -174,6 +174,7 @@ fn apps() -> OpenApiRouter<Host> {
     OpenApiRouter::new()
         .routes(routes!(apps::list, apps::install))
         .routes(routes!(apps::plan))
+        .routes(routes!(apps::plan_files))
         .routes(routes!(apps::install_locked))
         .routes(routes!(apps::update))
         .routes(routes!(apps::show, apps::remove))

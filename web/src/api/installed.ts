@@ -11,7 +11,7 @@ export interface InstalledApp {
   version: string | null;
   digest: string;
   origin: Record<string, unknown>;
-  state: 'enabled' | 'pending_update' | 'changed' | 'disabled' | 'failed';
+  state: 'enabled' | 'pending_update' | 'changed' | 'disabled' | 'failed' | 'quarantined';
   reason: Failure | null;
   agent_file: string | null;
   service_file: string | null;
@@ -55,8 +55,14 @@ export interface InstallPlan {
   is_installed: boolean;
 }
 
+/** What an app is made of, for whoever reads before installing. */
+export interface AppFiles {
+  digest: string;
+  files: { path: string; bytes: number; text: string | null }[];
+}
+
 export interface UpdateOutcome {
-  state: 'updated' | 'current' | 'waiting' | 'young' | 'failed';
+  state: 'updated' | 'current' | 'waiting' | 'young' | 'taken_back' | 'failed';
   app: InstalledApp;
   from: string;
   to: string | null;
@@ -73,11 +79,15 @@ const at = (id: string, below = '') => `/v1/apps/${encodeURIComponent(id)}${belo
 export const installed = {
   list: async () => (await ask<{ apps: InstalledApp[] }>('/v1/apps')).apps,
   plan: (source: string) => ask<InstallPlan>('/v1/app-plans', { method: 'POST', body: { source } }),
+  files: (source: string) => ask<AppFiles>('/v1/app-plans/files', { method: 'POST', body: { source } }),
+  show: (id: string) => ask<InstalledApp>(at(id)),
   install: (source: string, digest: string, rights: Giving) =>
     ask<{ app: InstalledApp; not_given: AskedRight[] }>('/v1/apps', { method: 'POST', body: { source, digest, rights } }),
   update: async (id: string, now: boolean) => (await ask<{ updates: UpdateOutcome[] }>('/v1/app-updates', { method: 'POST', body: { id, now } })).updates[0]!,
+  updateAll: async () => (await ask<{ updates: UpdateOutcome[] }>('/v1/app-updates', { method: 'POST', body: {} })).updates,
   waiting: (id: string) => ask<UpdateOutcome>(at(id, '/waiting')),
   approve: (id: string) => ask<UpdateOutcome>(at(id, '/approve'), { method: 'POST', body: {} }),
+  reject: (id: string) => ask<InstalledApp>(at(id, '/waiting'), { method: 'DELETE' }),
   rollBack: (id: string) => ask<UpdateOutcome>(at(id, '/rollback'), { method: 'POST', body: {} }),
   remove: (id: string) => ask<{ workspace: string; kept: string[] }>(at(id), { method: 'DELETE' }),
 };
@@ -89,4 +99,14 @@ export const GRADES: Record<Grade, string> = {
   C: 'reaches computers that it names, or reads some of your files',
   D: 'changes your files or other agents, or can send what it reads to computers that it names',
   E: 'reaches any computer, or starts programs',
+};
+
+/** How an installed app stands, in a word. */
+export const STATES: Record<InstalledApp['state'], { text: string; tone: 'good' | 'warn' | 'bad' | 'accent' | 'plain' }> = {
+  enabled: { text: 'answers', tone: 'good' },
+  pending_update: { text: 'update waits', tone: 'accent' },
+  changed: { text: 'changed by hand', tone: 'warn' },
+  disabled: { text: 'off', tone: 'plain' },
+  failed: { text: 'does not answer', tone: 'bad' },
+  quarantined: { text: 'taken away', tone: 'bad' },
 };

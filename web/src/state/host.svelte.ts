@@ -31,15 +31,17 @@ class HostState {
   /** Counts what waits for the owner. Asked when something may have changed, because it looks at every agent. */
   async count(): Promise<void> {
     if (!owner.is) return;
-    const none = { waiting: [], requests: [], proposals: [], approvals: [] };
-    const [rights, requests, proposals, pages] = await Promise.all([
+    const none = { waiting: [], requests: [], proposals: [], approvals: [], apps: [] };
+    const [rights, requests, proposals, pages, library] = await Promise.all([
       ask<{ waiting: { rights: RightState[] }[] }>('/rights/waiting').catch(() => none),
       ask<{ requests: FileRequest[] }>('/workspace-requests').catch(() => none),
       ask<{ proposals: Proposal[] }>('/v1/host/workspace/proposals').catch(() => none),
       ask<{ approvals: PageWish[] }>('/v1/approvals').catch(() => none),
+      ask<{ apps: { waiting_version: string | null }[] }>('/v1/apps').catch(() => none),
     ]);
     const asked = rights.waiting.reduce((sum, app) => sum + app.rights.length, 0);
-    this.waiting = asked + requests.requests.length + proposals.proposals.length + pages.approvals.length;
+    const updates = library.apps.filter((app) => app.waiting_version !== null);
+    this.waiting = asked + requests.requests.length + proposals.proposals.length + pages.approvals.length + updates.length;
   }
 }
 

@@ -101,7 +101,9 @@ pub(super) fn moment(value: &Value) -> Result<i64, String> {
 /// A wrong value, short and without surprises.
 pub(super) fn shown(value: &Value) -> String {
     let text = value.to_string();
-    let mut shown: String = text.chars().take(SHOWN_MAX).flat_map(char::escape_debug).collect();
+    let escaped: String = text.chars().take(SHOWN_MAX).flat_map(char::escape_debug).collect();
+    // Quotes hide nothing, and a text without its backslashes is read more easily.
+    let mut shown = escaped.replace("\\\"", "\"");
     if text.chars().nth(SHOWN_MAX).is_some() {
         shown.push('…');
     }

@@ -9,7 +9,7 @@ use axum::{Json, extract::State};
 use roost_host::{
     Host,
     library::{
-        AppListing, Choice, InstallPlan, InstallSource, Installed, LockedOutcome, Removed, Sweep,
+        AppFiles, AppListing, Choice, InstallPlan, InstallSource, Installed, LockedOutcome, Removed, Sweep,
         UpdateOutcome,
     },
 };
@@ -104,6 +104,16 @@ pub(crate) async fn plan(
     JsonBody(asked): JsonBody<PlanRequest>,
 ) -> Result<Json<InstallPlan>, ErrorAnswer> {
     Ok(Json(host.library().plan(&InstallSource::parse(&asked.source)?).await?))
+}
+
+/// The files of an app, to be read before it is installed. Nothing is written or run.
+#[utoipa::path(post, path = "/v1/app-plans/files", tag = "apps", request_body = Object, responses((status = 200, body = Object)))]
+pub(crate) async fn plan_files(
+    _: Owner,
+    State(host): State<Host>,
+    JsonBody(asked): JsonBody<PlanRequest>,
+) -> Result<Json<AppFiles>, ErrorAnswer> {
+    Ok(Json(host.library().read_files(&InstallSource::parse(&asked.source)?).await?))
 }
 
 /// Installs an app; answered only when it answers in its sandbox.
