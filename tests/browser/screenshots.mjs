@@ -81,7 +81,7 @@ async function take(size, box, dark) {
   const shot = async (name, prepare) => {
     if (ONLY && !ONLY.includes(name)) return;
     await prepare();
-    await page.waitForFunction(() => !document.querySelector('main .spinner'));
+    await page.waitForFunction(() => ![...document.querySelectorAll('main .spinner')].some((one) => one.checkVisibility()));
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     await page.evaluate(() => document.activeElement?.blur());
     const { data } = await session.send('Page.captureScreenshot', FORMAT);
