@@ -91,7 +91,7 @@ fn a_signed_app_is_planned_tried_installed_and_removed() {
     assert_eq!((&done["app"]["version"], &done["not_given"]), (&json!("1.0.0"), &json!([])));
     let app = &installed(&home)[0];
     assert_eq!((&app["id"], &app["kind"], &app["state"]), (&json!(ID), &json!("native"), &json!("enabled")));
-    let given = home.json(&["grants", ID]);
+    let given = home.json(&["rights", ID]);
     assert!(given.to_string().contains("feature:user:id"), "{given}");
     assert_eq!(home.json(&["why", ID])["works"], true);
     let data = home.root().join("native").join(ID).join("data");
@@ -103,7 +103,7 @@ fn a_signed_app_is_planned_tried_installed_and_removed() {
     assert_eq!(removed["workspace"], json!(data));
     assert_eq!(fs::read_to_string(data.join("mine.txt")).unwrap(), "kept");
     assert!(installed(&home).is_empty() && !home.root().join("apps").join(ID).exists());
-    assert!(!home.json(&["grants", ID]).to_string().contains("feature:user:id"));
+    assert!(!home.json(&["rights", ID]).to_string().contains("feature:user:id"));
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn whatever_is_wrong_with_a_package_is_refused_with_its_reason_and_leaves_nothin
     let signed = folder(&home, "Echo", "1.0.0", &json!({}));
     home.json(&["sign", text(&signed)]);
     for (path, words) in [
-        ("ui/index.html", "files"),
-        ("SKILL.md", "files"),
+        ("ui/index.html", "tree signature"),
+        ("SKILL.md", "tree signature"),
         ("binary", "SHA256 mismatch"),
         ("manifest.json", "manifest signature"),
     ] {
@@ -139,7 +139,7 @@ fn whatever_is_wrong_with_a_package_is_refused_with_its_reason_and_leaves_nothin
     }
     assert!(installed(&home).is_empty());
     assert_eq!(left(&home), Vec::<PathBuf>::new());
-    assert!(!home.json(&["grants", ID]).to_string().contains("feature:user:id"));
+    assert!(!home.json(&["rights", ID]).to_string().contains("feature:user:id"));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_newer_version_takes_over_waits_or_fails_and_an_older_one_never_comes_in() {
     offer("Echo", "1.2.0", &json!({"permissions": ["network:example.com", "user:id"]}));
     let narrower = update();
     assert_eq!((&narrower["state"], &narrower["to"]), (&json!("updated"), &json!("1.2.0")), "{narrower}");
-    let given = home.json(&["grants", ID]).to_string();
+    let given = home.json(&["rights", ID]).to_string();
     assert!(given.contains("network:example.com"), "{given}");
 
     // An old version stays signed for ever.
@@ -259,7 +259,8 @@ fn a_store_keeps_signs_serves_and_takes_back_native_apps() {
     assert_eq!(refusal(&home, &["install", &format!("{ID}@1.0.0"), "--yes"]).0, "version_not_newer");
     let address = format!("{url}/api/v1/apps/{ID}/download?version=1.0.0&as=x.napp");
     let other = TestHome::new();
-    assert_eq!(refusal(&other, &["install", &address, "--yes"]).0, "wrong_use", "a file of another kind");
+    // Without the name of a package it is taken for the file of an agent, and none is as large as a program.
+    assert_eq!(refusal(&other, &["install", &address, "--yes"]).0, "fetch_too_large");
 
     let data = home.root().join("native").join(ID).join("data");
     fs::write(data.join("mine.txt"), "kept").unwrap();

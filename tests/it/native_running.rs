@@ -29,6 +29,8 @@ pub(crate) fn app_folder(home: &TestHome, id: &str, name: &str, more: &Value) ->
         manifest[key] = value.clone();
     }
     fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
+    // A new file each time: the kernel may still hold the one of an app that has just ended.
+    fs::remove_file(folder.join("binary")).ok();
     fs::copy(env!("CARGO_BIN_EXE_native_app"), folder.join("binary")).unwrap();
     fs::set_permissions(folder.join("binary"), fs::Permissions::from_mode(0o755)).unwrap();
     folder

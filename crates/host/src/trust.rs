@@ -83,6 +83,11 @@ impl HostTrust {
         Ok(verified)
     }
 
+    /// Refuses an app that a store took back, before anything of it is fetched.
+    pub(crate) fn check_not_revoked(&self, id: &str) -> Result<(), Failure> {
+        self.read()?.check_revocations(id)
+    }
+
     /// Everything that is believed, and the keys to sign with.
     pub fn list(&self) -> Result<TrustListing, Failure> {
         Ok(TrustListing::new(&self.read()?, self.signing_keys()?, Timestamp::now()))

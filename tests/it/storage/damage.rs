@@ -2,7 +2,7 @@
 
 use roost_protocol::{Reason, Tenant};
 use roost_storage::{Change, Database, Engine, Faults, Location, StorageError, Transaction};
-use roost_tests::{ENGINES, Sql, TestDatabase, dump, file_path, owner, removal, text};
+use roost_tests::{ENGINES, Sql, TestDatabase, dump, file_path, owner, removal, text, until};
 use roost_workspace::{Condition, Done, Limits, MIGRATIONS, WorkspaceError, Workspaces, Writer};
 use std::{
     fs,
@@ -147,7 +147,8 @@ async fn a_disk_that_cannot_be_written_is_said() {
     let workspaces = Workspaces::new(open(&path).await.unwrap(), Limits::default());
     put(&workspaces, "a.md", "before").await.unwrap();
     drop(workspaces);
-    assert!(disk.mount(&["-o", "remount,ro"]));
+    // The writer closes its files on a thread of its own.
+    until("the disk is let go", || disk.mount(&["-o", "remount,ro"]));
     match open(&path).await {
         Err(refused) => assert_eq!(refused.reason(), Reason::StorageUnavailable, "{refused:?}"),
         Ok(database) => {

@@ -33,6 +33,7 @@ impl AppLibrary {
             return Err(Failure::new(Reason::WrongUse, "this is not the id of a native app"));
         }
         let trust = &self.inner().library.trust;
+        trust.check_not_revoked(&wanted.id)?;
         let known: Vec<String> = trust.list()?.stores.into_iter().map(|store| store.url).collect();
         let asked: Vec<String> = match &wanted.store {
             // One that is not believed any more vouches for nothing, so nothing is fetched from it.
