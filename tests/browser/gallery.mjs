@@ -98,18 +98,18 @@ const LOOK = `<meta name="viewport" content="width=device-width"><style>
 export const pages = [
   {
     manifest: { id: 'month-budget', name: 'Month budget', description: 'Where the money of the month goes, drawn from the files you keep.', permissions: { vfs: { read: ['/finance/*'] } } },
-    html: `<!doctype html><html lang="en"><title>Budget</title>${LOOK}<h1>November</h1>
+    html: `<!doctype html><html lang="en"><head><title>Budget</title>${LOOK}</head><h1>November</h1>
       <div class="card"><span class="soft">Spent so far</span><br><b>1 284 €</b> <span class="soft">of 2 100 €</span></div>
       <div class="card">${[['Rent', 72], ['Groceries', 41], ['Trains', 58], ['Books', 19]].map(([name, part]) => `<p class="row"><span style="width:90px">${name}</span><span class="bar"><i style="width:${part}%"></i></span><span class="soft">${part} %</span></p>`).join('')}</div></html>`,
   },
   {
     manifest: { id: 'reading-list', name: 'Reading list', description: 'Books to read and books that were read, with a note for each.', permissions: { vfs: { read: ['/apps/reading-list/data/*'], write: ['/apps/reading-list/data/*'] } } },
-    html: `<!doctype html><html lang="en"><title>Reading list</title>${LOOK}<h1>Reading list</h1>
+    html: `<!doctype html><html lang="en"><head><title>Reading list</title>${LOOK}</head><h1>Reading list</h1>
       ${[['The Left Hand of Darkness', 'halfway'], ['A Pattern Language', 'now and then'], ['The Peregrine', 'next'], ['Seeing Like a State', 'read in October']].map(([title, state]) => `<div class="card row"><span style="flex:1">${title}</span><span class="soft">${state}</span></div>`).join('')}</html>`,
   },
   {
     manifest: { id: 'home-energy', name: 'Home energy', description: 'Power of the last day, hour by hour.', permissions: { network: ['https://meter.example.org'], vfs: { read: ['/*'] } } },
-    html: `<!doctype html><html lang="en"><title>Energy</title>${LOOK}<h1>Home energy</h1></html>`,
+    html: `<!doctype html><html lang="en"><head><title>Energy</title>${LOOK}</head><h1>Home energy</h1></html>`,
   },
 ];
 

@@ -9,7 +9,8 @@ import { createInterface } from 'node:readline';
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../..');
 const TARGET = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target');
-const PROGRAMS = join(TARGET, 'debug');
+/** Where the programs are that a story runs: as they are tested, or as they are measured. */
+const PROGRAMS = join(TARGET, process.env.ROOST_PROFILE ?? 'debug');
 
 /** How Debian's browser runs on a machine without a screen. */
 const BROWSER_FLAGS = [

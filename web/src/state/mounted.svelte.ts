@@ -55,13 +55,12 @@ export class MountedPage {
 
   async open(consent: (rights: RightState[]) => Promise<Record<string, ConsentAnswer> | null>): Promise<boolean> {
     const bridge = await import('../../bridge/bridge.js');
-    modeHere ??= bridge.probeMode();
     const options = {
       // What the bridge does with an answer that is no success is its own: it reads the reason from it.
       api: (path: string, init: RequestInit = {}) => answered(path, init),
       id: this.page.id,
       of: this.page.of,
-      mode: await modeHere,
+      mode: await modeOf(bridge),
       container: await this.holder,
       consent: (rights: unknown) => consent(rights as RightState[]),
       on: {
@@ -86,8 +85,19 @@ export class MountedPage {
   }
 }
 
-/** Whether host names of pages lead to this host, tried once. */
+/** Tries of whether host names of pages lead to this host: a machine that was busy once must not cost the pages their origin. */
+const TRIES_MAX = 2;
+let tries = 0;
 let modeHere: Promise<PageMode> | undefined;
+
+async function modeOf(bridge: { probeMode: () => Promise<PageMode> }): Promise<PageMode> {
+  modeHere ??= bridge.probeMode().then((mode) => {
+    tries += 1;
+    if (mode === 'opaque' && tries < TRIES_MAX) modeHere = undefined;
+    return mode;
+  });
+  return modeHere;
+}
 
 /** As `fetch`, with what proves the owner. */
 async function answered(path: string, init: RequestInit): Promise<Response> {
