@@ -10,7 +10,7 @@ help:
 	@echo "make run    build and start the host; ARGS=\"--port 0\" is passed on to 'roost up'"
 	@echo "make test   every check, as CI runs them"
 	@echo "            one test: scripts/with-postgres.sh cargo nextest run -E 'test(NAME)'"
-	@echo "make bench  measure starts, calls and memory"
+	@echo "make bench  measure starts, calls, memory, and the page in a browser"
 	@echo "make web    build the web UI into web/dist; the next build of the host embeds it"
 	@echo "make local-model  build the program that runs local models (cmake, clang, some minutes)"
 	@echo "make setup  fetch the tools that the tests need into .tools/"
@@ -28,6 +28,7 @@ bench: setup
 	@scripts/web.sh
 	@cargo build --release --package roost-cli --package roost-tests --bins
 	@scripts/with-postgres.sh $${CARGO_TARGET_DIR:-target}/release/bench $(ARGS)
+	@ROOST_PROFILE=release node --test tests/browser/numbers.spec.mjs
 
 web:
 	@scripts/web.sh

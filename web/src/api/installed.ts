@@ -18,12 +18,34 @@ export interface InstalledApp {
   page_file: string | null;
   agents: string[];
   services: string[];
+  native?: NativeRecord;
+  process?: NativeProcess;
   rights: string[];
   grade: Grade;
   previous_version: string | null;
   waiting_version: string | null;
   workspace: string;
   installed_at: string;
+}
+
+/** A program: who vouched for it, what it offers and wants, in the words of its manifest. */
+export interface NativeRecord {
+  binary: string;
+  signed?: { key_id: string; vouched_by: string };
+  provides: string[];
+  permissions: string[];
+  overrides: string[];
+  oauth: { provider: string; scopes: string[] }[];
+}
+
+/** What the process of a native app does now. */
+export interface NativeProcess {
+  phase: 'starting' | 'running' | 'waiting' | 'failed' | 'stopped';
+  since: string;
+  reason?: Failure;
+  pid?: number;
+  restarts: number;
+  left_out?: { what: string; why: string }[];
 }
 
 export type Grade = 'A' | 'B' | 'C' | 'D' | 'E';
