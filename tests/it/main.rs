@@ -21,6 +21,8 @@ mod names;
 mod page;
 mod native;
 mod native_install; // native apps in the library
+mod native_gateway; // as models
+mod native_network; // and what they reach
 mod native_running;
 mod pages;
 mod postgres_cluster;

@@ -75,11 +75,11 @@ pub(crate) async fn host(home: &TestHome, policy: &str) -> Host {
     Host::open(settings).await.unwrap()
 }
 
-async fn started(host: &Host, folder: &Path) -> Result<NativeState, Failure> {
+pub(crate) async fn started(host: &Host, folder: &Path) -> Result<NativeState, Failure> {
     host.native_apps().start(NativeFolder::sideloaded(folder).unwrap()).await
 }
 
-async fn call(host: &Host, tool: &str, arguments: Value) -> Result<CallOutcome, Failure> {
+pub(crate) async fn call(host: &Host, tool: &str, arguments: Value) -> Result<CallOutcome, Failure> {
     let arguments = arguments.as_object().unwrap().clone();
     host.call(tool, &Request { arguments, ..Request::default() }).await
 }
@@ -88,7 +88,7 @@ fn has_tool(host: &Host, name: &str) -> bool {
     host.known_agents().iter().any(|agent| agent.name == name)
 }
 
-fn kill(pid: u32) {
+pub(crate) fn kill(pid: u32) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL).unwrap();
 }
 

@@ -27,9 +27,10 @@ pub use self::{
     explicit::{Explicit, ExplicitProblem, parse_explicit},
     login::{DeviceCode, Login, LoginProgress, RetryOutcome},
     model::{
-        Ask, AuthReport, AzureCredential, AzureSettings, CredentialSource, Endpoint, FIRST_BYTE_WAIT,
-        LocalEndpoint, ManagedIdentity, Model, ModelFailure, ModelProblem, OnPiece, PIECE_WAIT, ProviderName,
-        ProxySettings, Reply, Secret, SessionReport, StartLocal, guarded_client, web_client,
+        AppModels, Ask, AuthReport, AzureCredential, AzureSettings, CredentialSource, Endpoint,
+        FIRST_BYTE_WAIT, FindAppModel, LocalEndpoint, ManagedIdentity, Model, ModelFailure, ModelProblem,
+        OnPiece, PIECE_WAIT, ProviderName, ProxySettings, Reply, Secret, SessionReport, StartLocal,
+        guarded_client, web_client,
     },
     models::{
         AnthropicSettings, GitHubSettings, ListedModel, ModelList, ModelSettings, Models, OpenAiSettings,

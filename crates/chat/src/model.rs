@@ -23,10 +23,12 @@ mod github_models;
 mod ollama;
 mod servers_here; // LM Studio and llama.cpp
 mod local;
+mod app_models; // models of apps
 
 pub(crate) use self::{
     account::{Account, AccountStanding, Exchanged, now},
     anthropic::{ADDRESS as ANTHROPIC_ADDRESS, Anthropic},
+    app_models::APP_MODEL_MARK,
     azure::Azure,
     compatible::Compatible,
     completion::Completion,
@@ -42,6 +44,7 @@ pub(crate) use self::{
 };
 pub use self::{
     account::{AuthReport, CredentialSource, SessionReport},
+    app_models::{AppModels, FindAppModel},
     azure::{AzureCredential, AzureSettings},
     azure_identity::ManagedIdentity,
     guarded::guarded_client,
@@ -68,6 +71,8 @@ pub struct Ask<'a> {
     pub model: Option<&'a str>,
     /// More of the request as the caller wrote it, such as `temperature`.
     pub options: Option<&'a Map<String, Value>>,
+    /// Who asks, where that is known. Only models of apps on this machine are told.
+    pub user: Option<&'a str>,
 }
 
 /// Receives the text of a reply while it is being written.

@@ -16,9 +16,9 @@ pub use self::{
 
 use crate::login::Login;
 use crate::model::{
-    ANTHROPIC_ADDRESS, Account, AccountStanding, Anthropic, Ask, Azure, Compatible, Completion, Copilot,
-    GitHubModels, Local, Model, ModelEntry, ModelFailure, ModelProblem, OPENAI_ADDRESS, Ollama, OnPiece,
-    Provider, ProviderName, Reply, StartLocal, Wire, ollama_address,
+    ANTHROPIC_ADDRESS, Account, AccountStanding, Anthropic, AppModels, Ask, Azure, Compatible, Completion,
+    Copilot, GitHubModels, Local, Model, ModelEntry, ModelFailure, ModelProblem, OPENAI_ADDRESS, Ollama,
+    OnPiece, Provider, ProviderName, Reply, StartLocal, Wire, ollama_address,
 };
 use crate::state_file::StateFile;
 use choice::{Choice, Sticky};
@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// GitHub itself answers within a second; only models need longer.
@@ -61,6 +61,8 @@ struct Shared {
     named: Vec<Provider>,
     after_github: Vec<Provider>,
     sticky_file: StateFile,
+    /// The models of apps, once the host has any to tell of.
+    apps: OnceLock<AppModels>,
     state: Mutex<State>,
 }
 
@@ -99,6 +101,7 @@ impl Models {
             account,
             login,
             sticky_file,
+            apps: OnceLock::new(),
             state: Mutex::new(State { sticky, ..State::default() }),
             settings,
         };
@@ -109,6 +112,13 @@ impl Models {
     #[must_use]
     pub fn login(&self) -> &Login {
         &self.shared.login
+    }
+
+    /// Lets models of apps be asked, too. Said once, before the first question.
+    pub fn join_apps(&self, apps: AppModels) {
+        if self.shared.apps.set(apps).is_err() {
+            tracing::error!("the models of apps were told twice");
+        }
     }
 
     /// Everybody who can be asked, in the order in which one is chosen.
@@ -127,6 +137,8 @@ impl Models {
         let (local, servers): (Vec<_>, Vec<_>) = self.shared.after_github.iter().partition(is_local);
         providers.extend(servers.into_iter().cloned());
         providers.extend(self.state().found.iter().cloned());
+        let apps = self.shared.apps.get().filter(|apps| !apps.is_empty());
+        providers.extend(apps.cloned().map(Provider::Gateway));
         let has_models =
             |provider: &&Provider| !matches!(provider, Provider::Local(local) if local.names().is_empty());
         providers.extend(local.into_iter().filter(has_models).cloned());
@@ -181,6 +193,10 @@ impl Models {
 
     /// The other models of the provider that may answer instead.
     async fn others(&self, provider: &Provider, model: &str) -> Vec<String> {
+        if provider.name() == ProviderName::Gateway {
+            // Each is another's work: what was meant for one app goes to no other.
+            return Vec::new();
+        }
         let models = self.catalogue(provider).await.unwrap_or_default();
         let is_other = |entry: &ModelEntry| entry.id != model && entry.available != Some(false);
         let mut others: Vec<String> = models.into_iter().filter(is_other).map(|entry| entry.id).collect();

@@ -42,6 +42,8 @@ pub struct Turn<'a> {
     pub messages: Vec<Value>,
     /// The model wanted; the chosen one when absent.
     pub wanted_model: Option<&'a str>,
+    /// Who asks, where that is known.
+    pub user: Option<&'a str>,
 }
 
 /// Something that happened in a turn, told while it runs.
@@ -113,6 +115,7 @@ impl Running<'_> {
             tools: definitions,
             model: self.turn.wanted_model,
             options: None,
+            user: self.turn.user,
         };
         let reply = match self.on_event {
             None => self.turn.model.reply(ask, None).await?,

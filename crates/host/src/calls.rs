@@ -114,15 +114,12 @@ impl HostCalls for Calls {
     }
 
     fn may_reach_private(&self, caller: &Program, address: IpAddr, port: u16) -> Verdict {
-        let local = Host::Name("localhost".to_owned());
-        let names = [Some(Host::Address(address)), address.is_loopback().then_some(local)];
         let mut last = Verdict::Refused { next: String::new() };
-        for host in names.into_iter().flatten() {
-            let target = HostPort { host: host.clone(), port: Some(port) };
+        for target in names_of(address, port) {
             if self.has_secret_for(caller, &target) {
                 return Verdict::Allowed;
             }
-            last = verdict(self.decide(caller, &Right::Network(HostPort { host, port: Some(port) })));
+            last = verdict(self.decide(caller, &Right::Network(target)));
             if last == Verdict::Allowed {
                 break;
             }
@@ -155,7 +152,13 @@ async fn complete(model: &dyn Model, params: Value) -> Result<Answer, Failure> {
     };
     // The answer is given whole.
     options.remove("stream");
-    let ask = Ask { messages: &messages, tools: &tools, model: wanted.as_deref(), options: Some(&options) };
+    let ask = Ask {
+        messages: &messages,
+        tools: &tools,
+        model: wanted.as_deref(),
+        options: Some(&options),
+        user: None,
+    };
     let reply = model.reply(ask, None).await.map_err(Failure::from)?;
     let finish_reason = if reply.calls().is_empty() { "stop" } else { "tool_calls" };
     let value = json!({
@@ -171,7 +174,15 @@ async fn complete(model: &dyn Model, params: Value) -> Result<Answer, Failure> {
     Ok(Answer { value, model: Some(reply.usage) })
 }
 
-fn verdict(decision: Decision) -> Verdict {
+/// What a grant may call an address that is not a public one: by itself, or `localhost` where it is this computer's own.
+pub(crate) fn names_of(address: IpAddr, port: u16) -> impl Iterator<Item = HostPort> {
+    let local = address.is_loopback().then(|| Host::Name("localhost".to_owned()));
+    let names = [Some(Host::Address(address)), local].into_iter().flatten();
+    names.map(move |host| HostPort { host, port: Some(port) })
+}
+
+/// The gate's decision, as the proxy takes it.
+pub(crate) fn verdict(decision: Decision) -> Verdict {
     match decision {
         Decision::Allowed { .. } => Verdict::Allowed,
         Decision::Denied { next, .. } => Verdict::Refused { next },

@@ -6,7 +6,7 @@ use crate::{
     settings::{Home, HostSettings},
 };
 use roost_protocol::{Access, AgentsUse, Failure, NetworkMode, Reason, Right};
-use roost_runtime::{Confinement, Scratch};
+use roost_runtime::{Confinement, Scratch, proxy_variables};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -15,11 +15,6 @@ use std::{
 
 /// Folders of the data folder in which agents remember things for users, and the locks of their writers.
 const MEMORY_FOLDERS: [&str; 3] = ["shared_memories", "memory", ".roost-locks"];
-
-/// Where programs look for the way out, and what they find: the proxy in their own network.
-const PROXY_VARIABLES: [&str; 6] =
-    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-const PROXY_ADDRESS: &str = "http://127.0.0.1:3128";
 
 /// Makes the folders that are the agent's own, and says what it may touch and what it sees of the environment.
 pub(crate) fn confinement(
@@ -84,7 +79,7 @@ pub(crate) fn confinement(
     let folders = [("TMPDIR", &own.scratch.temporary), ("XDG_CACHE_HOME", &own.scratch.cache)];
     environment.extend(folders.map(|(name, folder)| (name.to_owned(), folder.display().to_string())));
     if network == NetworkMode::Hosts {
-        environment.extend(PROXY_VARIABLES.map(|name| (name.to_owned(), PROXY_ADDRESS.to_owned())));
+        environment.extend(proxy_variables());
     }
     if !secrets.is_empty() {
         let bundle = own.scratch.cache.join("certificates.pem");
@@ -168,7 +163,8 @@ fn make_place(path: &Path) -> io::Result<()> {
     }
 }
 
-fn network(rights: &[Right]) -> NetworkMode {
+/// The network that these rights make.
+pub(crate) fn network(rights: &[Right]) -> NetworkMode {
     let has = |fits: fn(&Right) -> bool| rights.iter().any(fits);
     if has(|right| matches!(right, Right::AnyNetwork)) {
         NetworkMode::Any

@@ -270,6 +270,7 @@ impl Inner {
             definitions: &definitions,
             messages,
             wanted_model: request.model.as_deref(),
+            user: request.user.as_ref().filter(|user| !user.is_default()).map(UserGuid::as_str),
         };
         let turned = self.watched_turn(turn, on_event);
         let answered = ending_early(run.as_ref(), &self.runs.cancels, turned).await.map(|outcome| {

@@ -11,6 +11,7 @@ mod running; // all of them
 mod startup; // those that lie in the home
 mod tools; // what they can do for a model
 mod hooks; // what they change in the host
+mod gateways; // models they answer for
 mod prompt; // what a model is told of them
 mod trial; // a package tried out
 
@@ -23,6 +24,7 @@ pub use self::{
 };
 pub(crate) use self::{
     folder::{app_of, native_named},
+    gateways::Gateways,
     hooks::{Filtered, Hooks, Point},
     tools::{NativeTool, NativeTools},
 };

@@ -4,7 +4,7 @@ use crate::{
     agent::Program,
     languages::{Machine, Needs},
     process::{self, Launch, Ran, WhenHostDies},
-    sandbox::{LanguageFiles, Notices, Refused, receive_descriptors},
+    sandbox::{Connecting, LanguageFiles, Notices, Refused, receive_descriptors},
 };
 use roost_protocol::{Failure, Reason};
 use std::{io, os::unix::net::UnixStream, path::Path, sync::Arc, time::Duration};
@@ -52,8 +52,11 @@ pub(crate) async fn run_alone(
     let printed = pipe::Receiver::from_owned_fd(reader).map_err(refuse)?;
     let handed = receive_descriptors(&ours).await.map_err(refuse)?;
     let refused = Arc::new(Refused::default());
-    let _heard =
-        handed.notices.map(|listener| Notices::listen(listener, refused)).transpose().map_err(refuse)?;
+    let _heard = handed
+        .notices
+        .map(|listener| Notices::listen(listener, refused, Connecting::Never))
+        .transpose()
+        .map_err(refuse)?;
     let ended = tokio::time::timeout(within, wait(child, printed)).await;
     ended
         .map_err(|_| refuse(io::Error::other(format!("no end within {} s", within.as_secs()))))?

@@ -5,7 +5,7 @@ use crate::{
     agent::{Answer, HostCalls, Program},
     frame::Frames,
     proxy::{Doorkeeper, Egress, Proxy, Verdict},
-    sandbox::{Notices, Refused, UNIX_SOCKET, receive_descriptors},
+    sandbox::{Connecting, Notices, Refused, UNIX_SOCKET, receive_descriptors},
     worker::Surroundings,
 };
 use roost_protocol::{
@@ -150,7 +150,7 @@ async fn take_over(
         // Set once: there is one worker and one hand-over.
         drop(proxy.set(started));
     }
-    handed.notices.map(|listener| Notices::listen(listener, refused)).transpose()
+    handed.notices.map(|listener| Notices::listen(listener, refused, Connecting::Never)).transpose()
 }
 
 /// The gate, as the proxy of one program sees it.

@@ -6,20 +6,29 @@
 mod contract; // messages and calls, made from proto/
 mod connection; // the connection to an app
 mod orphan; // what an earlier host left
+mod reach; // where an app may go
 mod launch; // from a program to a process that answers
 mod asking; // how an app is asked
+mod stream; // what it sends one after the other
 mod tool; // tools
+mod gateway; // language models
+mod channel; // conversations elsewhere
+mod comm; // messages between agents
 mod hook; // hooks
 
 pub use self::{
     asking::Health,
+    channel::{ChannelAction, ChannelAttachment, ChannelMessage, ChannelSender, ChannelStream},
+    comm::{CommMessage, CommRequest, CommStream},
+    gateway::{GatewayPart, GatewayQuestion, GatewaySaid, GatewayStream, GatewayTool, GatewayUser},
     hook::{HookAnswer, HookSubscription},
     launch::NativeApp,
+    reach::{MayReach, Reached},
     tool::{ToolAnswer, ToolDescription},
 };
 
-use crate::confinement::Confinement;
-use roost_protocol::{Failure, Limits, Reason};
+use crate::{confinement::Confinement, proxy::proxy_variables};
+use roost_protocol::{Failure, Limits, NetworkMode, Reason};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -61,6 +70,8 @@ pub struct NativeProgram {
     pub limits: Limits,
     /// What it may touch.
     pub confinement: Confinement,
+    /// Which computers it may reach, where it has a proxy.
+    pub reach: MayReach,
 }
 
 /// A part of the contract.
@@ -118,6 +129,9 @@ impl NativeProgram {
             ("NEBO_APP_VERSION".to_owned(), self.version.clone()),
             ("NEBO_APP_DATA".to_owned(), path(&self.data)),
         ]);
+        if self.confinement.network == NetworkMode::Hosts {
+            environment.extend(proxy_variables());
+        }
         environment
     }
 

@@ -31,6 +31,16 @@ pub use self::{
 };
 pub(crate) use self::{doorkeeper::Doorkeeper, egress::Egress, front::Proxy};
 
+use crate::sandbox::PROXY_PORT;
+
+/// Where programs look for the way out of a network of their own, and what they find there.
+#[must_use]
+pub fn proxy_variables() -> [(String, String); 6] {
+    let address = format!("http://127.0.0.1:{PROXY_PORT}");
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+        .map(|name| (name.to_owned(), address.clone()))
+}
+
 #[cfg(test)]
 use self::{
     authority::Authority,

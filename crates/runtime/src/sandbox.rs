@@ -9,6 +9,7 @@ mod files; // Landlock: which files
 mod syscalls; // seccomp: which system calls
 mod filter; // and the instructions that say so
 mod notices; // what the filter refused
+mod connecting; // and what the host does instead
 mod namespaces; // network, processes, identity
 mod entry; // between fork and exec
 mod image; // the program to become
@@ -16,7 +17,8 @@ mod descriptors; // what a worker hands to its host
 
 pub use self::kernel::landlock_abi;
 pub(crate) use self::{
-    descriptors::{hand_to_worker, receive_descriptors},
+    connecting::Connecting,
+    descriptors::{HandedOver, hand_to_worker, receive_descriptors},
     entry::{Entry, before_exec},
     files::access_to_proc,
     image::Image,
@@ -123,13 +125,6 @@ impl Sandbox {
         listening: Listening,
     ) -> Result<Prepared, Failure> {
         self.check_level(confinement)?;
-        if listening == Listening::OnUnixSockets && confinement.network != NetworkMode::None {
-            // Whoever may connect could also connect to the sockets of other programs of this machine.
-            let message = "a program that listens on a socket cannot be kept from other programs' sockets with a network";
-            return Err(
-                Failure::new(Reason::SandboxUnavailable, message).with_next("run it without network rights")
-            );
-        }
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             Failure::new(Reason::SandboxFailed, format!("prepare {what}: {error}"))
         };

@@ -226,7 +226,8 @@ mod tests {
     fn asked(model: &str, tools: &[Value], options: &Value) -> Value {
         let messages = [json!({"role": "user", "content": "hi", "name": "kept"})];
         let tools = ToolList::from(tools.to_vec());
-        let ask = Ask { messages: &messages, tools: &tools, model: None, options: options.as_object() };
+        let ask =
+            Ask { messages: &messages, tools: &tools, model: None, options: options.as_object(), user: None };
         serde_json::to_value(request(model, ask, false, Quirks { counts_streams: true })).unwrap()
     }
 
@@ -249,7 +250,7 @@ mod tests {
             json!({"role": "user", "content": null}),
         ];
         let tools = ToolList::none();
-        let ask = Ask { messages: &messages, tools: &tools, model: None, options: None };
+        let ask = Ask { messages: &messages, tools: &tools, model: None, options: None, user: None };
         let body = serde_json::to_value(request("m", ask, false, Quirks { counts_streams: true })).unwrap();
         assert_eq!(
             (&body["messages"][0]["content"], &body["messages"][1]["content"]),

@@ -4,7 +4,9 @@
 
 use super::completion::Completion;
 use super::wire::Wire;
-use super::{Anthropic, Ask, Azure, Compatible, Copilot, GitHubModels, Local, ModelFailure, Ollama, OnPiece};
+use super::{
+    Anthropic, AppModels, Ask, Azure, Compatible, Copilot, GitHubModels, Local, ModelFailure, Ollama, OnPiece,
+};
 use super::{openai, servers_here};
 use std::fmt;
 
@@ -29,6 +31,8 @@ pub enum ProviderName {
     LlamaCpp,
     /// A model that this host runs itself.
     Local,
+    /// Apps of this host that answer for models.
+    Gateway,
 }
 
 impl ProviderName {
@@ -42,6 +46,7 @@ impl ProviderName {
         Self::Ollama,
         Self::LmStudio,
         Self::LlamaCpp,
+        Self::Gateway,
         Self::Local,
     ];
 
@@ -58,6 +63,7 @@ impl ProviderName {
             Self::LmStudio => "lm-studio",
             Self::LlamaCpp => "llama-cpp",
             Self::Local => "local",
+            Self::Gateway => "gateway",
         }
     }
 
@@ -102,6 +108,7 @@ pub(crate) enum Provider {
     LmStudio(Compatible),
     LlamaCpp(Compatible),
     Local(Local),
+    Gateway(AppModels),
 }
 
 impl Provider {
@@ -116,6 +123,7 @@ impl Provider {
             Self::LmStudio(_) => ProviderName::LmStudio,
             Self::LlamaCpp(_) => ProviderName::LlamaCpp,
             Self::Local(_) => ProviderName::Local,
+            Self::Gateway(_) => ProviderName::Gateway,
         }
     }
 
@@ -137,6 +145,7 @@ impl Provider {
             Self::GitHubModels(models) => models.complete(wire, model, ask, on_piece).await,
             Self::Ollama(ollama) => ollama.complete(wire, model, ask, on_piece).await,
             Self::Local(local) => local.complete(wire, model, ask, on_piece).await,
+            Self::Gateway(apps) => apps.complete(model, ask, on_piece).await,
         }
     }
 
@@ -151,6 +160,7 @@ impl Provider {
             Self::GitHubModels(models) => models.list(wire).await,
             Self::Ollama(ollama) => ollama.list(wire).await,
             Self::Local(local) => Ok(local.list()),
+            Self::Gateway(apps) => Ok(apps.list()),
         }
     }
 }

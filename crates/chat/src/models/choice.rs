@@ -2,7 +2,7 @@
 
 use super::Models;
 use super::list::built_in;
-use crate::model::{ModelFailure, ModelProblem, Provider, ProviderName, best_model};
+use crate::model::{APP_MODEL_MARK, ModelFailure, ModelProblem, Provider, ProviderName, best_model};
 use serde_json::{Value, json};
 
 /// The word for no choice of one's own.
@@ -49,6 +49,10 @@ pub(super) fn wanted(text: &str) -> Option<&str> {
 
 /// The provider before a model's id, and the id.
 pub(super) fn split(text: &str) -> (Option<ProviderName>, &str) {
+    if text.starts_with(APP_MODEL_MARK) {
+        // Never meant for another, also when its app is gone.
+        return (Some(ProviderName::Gateway), text);
+    }
     match text.split_once(':') {
         // Ids of Ollama have colons too.
         Some((before, id)) if !id.is_empty() => match ProviderName::parse(before) {
@@ -195,6 +199,7 @@ mod tests {
         assert_eq!(split("llama3.2:latest"), (None, "llama3.2:latest"));
         assert_eq!(split("local:"), (None, "local:"));
         assert_eq!(split("gpt-4o"), (None, "gpt-4o"));
+        assert_eq!(split("gateway-com.example.a"), (Some(ProviderName::Gateway), "gateway-com.example.a"));
     }
 
     #[test]

@@ -145,6 +145,10 @@ impl Models {
 
     /// What a provider lists: what it said lately, or what it says now.
     pub(super) async fn catalogue(&self, provider: &Provider) -> Result<Vec<ModelEntry>, ModelFailure> {
+        if let Provider::Gateway(apps) = provider {
+            // Known without asking, and gone with its app.
+            return Ok(apps.list());
+        }
         let (name, logins) = (provider.name(), self.shared.account.logins());
         let known = self.state().catalogues.get(&name).filter(|known| known.logins == logins).cloned();
         if let Some(known) = known.as_ref().filter(|known| known.holds(logins)) {

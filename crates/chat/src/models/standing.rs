@@ -72,6 +72,9 @@ impl Models {
         if let Provider::Local(local) = provider {
             return local.names().into_iter().next();
         }
+        if let Provider::Gateway(apps) = provider {
+            return apps.list().into_iter().next().map(|model| model.id);
+        }
         let state = self.state();
         let models = state.catalogues.get(&provider.name())?.models();
         match provider {

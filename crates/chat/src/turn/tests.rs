@@ -65,7 +65,14 @@ async fn run(script: Vec<Value>) -> (Result<TurnOutcome, ModelFailure>, Scripted
     let definitions = ToolList::from(vec![json!({ "type": "function", "function": { "name": "Echo" } })]);
     let messages =
         vec![json!({ "role": "system", "content": "s" }), json!({ "role": "user", "content": "u" })];
-    let turn = Turn { model: &model, tools: &tools, definitions: &definitions, messages, wanted_model: None };
+    let turn = Turn {
+        model: &model,
+        tools: &tools,
+        definitions: &definitions,
+        messages,
+        wanted_model: None,
+        user: None,
+    };
     let outcome = run_turn(turn, None).await;
     (outcome, model, tools)
 }
@@ -216,6 +223,7 @@ async fn a_watched_turn_tells_its_main_part_and_its_tools() {
         definitions: &ToolList::none(),
         messages,
         wanted_model: Some("m"),
+        user: None,
     };
     let outcome = run_turn(turn, Some(&on_event)).await.unwrap();
     assert_eq!(outcome.text, "Hello there |||VOICE||| spoken");

@@ -91,12 +91,15 @@ pub(crate) async fn ask(models: &Models) -> Result<Reply, ModelFailure> {
 
 pub(crate) async fn ask_for(models: &Models, model: Option<&str>) -> Result<Reply, ModelFailure> {
     let (messages, tools) = question();
-    models.reply(Ask { messages: &messages, tools: &tools, model, options: None }, None).await
+    models.reply(Ask { messages: &messages, tools: &tools, model, options: None, user: None }, None).await
 }
 
 pub(crate) async fn ask_without_tools(models: &Models) -> Result<Reply, ModelFailure> {
     models
-        .reply(Ask { messages: &question().0, tools: &ToolList::none(), model: None, options: None }, None)
+        .reply(
+            Ask { messages: &question().0, tools: &ToolList::none(), model: None, options: None, user: None },
+            None,
+        )
         .await
 }
 
@@ -105,7 +108,7 @@ pub(crate) async fn listen(models: &Models) -> (Result<Reply, ModelFailure>, Vec
     let (messages, tools) = question();
     let heard = Mutex::new(Vec::new());
     let on_piece = |text: &str| heard.lock().unwrap().push(text.to_owned());
-    let ask = Ask { messages: &messages, tools: &tools, model: None, options: None };
+    let ask = Ask { messages: &messages, tools: &tools, model: None, options: None, user: None };
     let reply = models.reply(ask, Some(&on_piece)).await;
     (reply, heard.into_inner().unwrap())
 }

@@ -16,7 +16,7 @@ use crate::{
     local_models::{LocalModels, LocalServer},
     memory::Memories,
     modes::Modes,
-    native::NativeApps,
+    native::{Gateways, NativeApps},
     pages::PageMemory,
     program::Workshop,
     runs::{Resolved, RunState},
@@ -48,7 +48,8 @@ impl Host {
         std::fs::create_dir_all(&cache).map_err(unusable)?;
         let resolved = Arc::<Resolved>::default();
         let gate = Arc::new(Gate::open(settings.home.root(), Arc::clone(&settings.policy))?);
-        let models = open_models(&settings).await?;
+        let gateways = Gateways::default();
+        let models = open_models(&settings, &gateways).await?;
         let calls = Arc::new(Calls::new(Arc::clone(&gate), Arc::new(models.clone()), &settings.home));
         let host_calls: Arc<dyn HostCalls> = Arc::clone(&calls) as _;
         let runtime = Runtime::new(runtime_settings(&settings, &resolved), host_calls).map_err(unusable)?;
@@ -76,7 +77,7 @@ impl Host {
             store: Arc::new(Store::new(settings.home.root().to_owned(), settings.store.clone())),
             browsers: BrowserSessions::new(&settings.home),
             folders: Folders::new(&settings.home),
-            native: NativeApps::new(&workshop, &book),
+            native: NativeApps::new(&workshop, &book, gateways),
             catalogs: HostCatalogs::open(&settings),
             library: LibraryState::open(&settings),
             pages: PageMemory::default(),
@@ -119,15 +120,17 @@ fn runtime_settings(settings: &HostSettings, resolved: &Arc<Resolved>) -> Runtim
     }
 }
 
-/// The providers of the settings, and the models of the home itself.
-async fn open_models(settings: &HostSettings) -> Result<Models, Failure> {
+/// The providers of the settings, and the models of the home itself and of its apps.
+async fn open_models(settings: &HostSettings, gateways: &Gateways) -> Result<Models, Failure> {
     let local = LocalModels::of_home(settings);
     let server = LocalServer::new(local, &settings.surface, settings.home.logs().join("local-model.log"));
     let mut models = settings.models.clone();
     if models.github.token.is_none() && !models.names_a_provider() {
         models.github.gh_token = gh_token(settings).await;
     }
-    Models::open(models, settings.home.root().to_owned(), Some(server.into_start()))
+    let models = Models::open(models, settings.home.root().to_owned(), Some(server.into_start()))?;
+    models.join_apps(gateways.as_models());
+    Ok(models)
 }
 
 /// The token of the `gh` program, where a person signed in with it. Asked only when nothing else is set up.

@@ -4,10 +4,16 @@ use super::{
     folder::{NativeFolder, parts_of},
     running::Shared,
 };
-use crate::{settings::HostSettings, standing::Standing};
+use crate::{
+    calls::{names_of, verdict},
+    confinement::network,
+    gate::Gate,
+    settings::HostSettings,
+    standing::Standing,
+};
 use roost_apps::native::NativeManifest;
-use roost_protocol::{Access, Digest, Failure, Limits, NetworkMode, Reason, Right};
-use roost_runtime::{Confinement, NativeApp, NativeProgram, Scratch};
+use roost_protocol::{Access, Digest, Failure, Limits, Reason, Right};
+use roost_runtime::{Confinement, MayReach, NativeApp, NativeProgram, Reached, Scratch, Verdict};
 use std::{
     fs::DirBuilder,
     io,
@@ -33,17 +39,13 @@ impl Shared {
     pub(super) async fn launch(&self, folder: &NativeFolder) -> Result<LiveApp, Failure> {
         let standing = Arc::new(folder.standing());
         let in_force = standing.in_force(&self.gate, self.settings.surface.user_home.as_deref());
-        // A program that listens on a socket has no network in this sandbox, so none of these holds.
-        let is_network = |right: &Right| matches!(right, Right::AnyNetwork | Right::Network(_));
-        let (withheld, rights): (Vec<Right>, Vec<Right>) = in_force.rights.into_iter().partition(is_network);
-        if let Some(right) = withheld.first() {
-            tracing::warn!(app = folder.id(), %right, "a native app is started without its network");
-        }
+        let rights = in_force.rights;
         let places = AppPlaces::of(folder, &self.settings);
         let key = standing.caller.app.as_str();
         let limits = self.settings.agents.get(key).map_or(&self.settings.limits, |own| &own.limits).clone();
         let made = program(&self.settings, &folder.manifest, folder.binary.clone(), places, &rights);
-        let program = NativeProgram { limits, ..made.map_err(|error| unusable(&error))? };
+        let reach = may_reach(Arc::clone(&self.gate), Arc::clone(&standing));
+        let program = NativeProgram { limits, reach, ..made.map_err(|error| unusable(&error))? };
         let app = self.runtime.start_native(&program).await?;
         Ok(LiveApp {
             folder: folder.clone(),
@@ -130,12 +132,33 @@ pub(super) fn program(
             own_folders,
             scratch,
             may_start_programs: rights.contains(&Right::Subprocess),
-            network: NetworkMode::None,
+            network: network(rights),
             secrets: Vec::new(),
             required: settings.sandbox.required,
         },
+        reach: MayReach::nothing(),
         folder,
         data,
+    })
+}
+
+/// The gate, as the proxy of one app sees it: asked anew each time, so that what is taken back holds no longer.
+fn may_reach(gate: Arc<Gate>, standing: Arc<Standing>) -> MayReach {
+    MayReach::new(move |reached| {
+        let decide = |target| verdict(gate.decide(&standing.caller, &standing.asks, &Right::Network(target)));
+        match reached {
+            Reached::Named(target) => decide(target.clone()),
+            Reached::Private(address, port) => {
+                let mut last = Verdict::Refused { next: String::new() };
+                for target in names_of(address, port) {
+                    last = decide(target);
+                    if last == Verdict::Allowed {
+                        break;
+                    }
+                }
+                last
+            }
+        }
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     folder::{NativeFolder, app_of},
+    gateways::Gateways,
     hooks::Hooks,
     keeper::Kept,
     launch::LiveApp,
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     book: Arc<Book>,
     tools: Mutex<Arc<NativeTools>>,
     hooks: Hooks,
+    gateways: Gateways,
+    workshop: Arc<Workshop>,
     /// Held while apps run: two hosts of one home would end each other's.
     alone: Mutex<Option<LockFile>>,
 }
@@ -55,7 +58,7 @@ struct Slot {
 }
 
 impl NativeApps {
-    pub(crate) fn new(workshop: &Workshop, book: &Arc<Book>) -> Self {
+    pub(crate) fn new(workshop: &Arc<Workshop>, book: &Arc<Book>, gateways: Gateways) -> Self {
         let shared = Shared {
             runtime: workshop.runtime.clone(),
             pace: workshop.settings.native.clone(),
@@ -64,6 +67,8 @@ impl NativeApps {
             book: Arc::clone(book),
             tools: Mutex::default(),
             hooks: Hooks::default(),
+            gateways,
+            workshop: Arc::clone(workshop),
             alone: Mutex::default(),
         };
         Self { shared: Arc::new(shared), slots: Mutex::default(), started: OnceCell::new() }
@@ -200,12 +205,16 @@ impl Shared {
                 Err(failure) => left_out.push(LeftOut::new("hooks", &failure)),
             }
         }
+        if live.folder.parts().contains(&NativePart::Gateway) {
+            left_out.extend(self.gateways.take_in(live, &self.workshop));
+        }
         left_out
     }
 
     /// Nothing of the app is offered any more when this returns.
     pub(super) fn take_out(&self, live: &Arc<LiveApp>) {
         self.hooks.take_out(live);
+        self.gateways.take_out(live);
         let mut tools = lock(&self.tools);
         if let Some(fewer) = tools.without(live) {
             *tools = Arc::new(fewer);

@@ -113,7 +113,8 @@ impl NativeTool {
         let (cpu_before, _) = app.used();
         let answered = app.execute(input).await;
         let (cpu_after, peak_memory_kb) = app.used();
-        let refused = self.live.standing.explain(around.gate, app.take_refused(), around.places);
+        let (traffic, refused) = app.take_report();
+        let refused = self.live.standing.explain(around.gate, refused, around.places);
         let receipt = Receipt {
             call: around.call,
             run: request.run.clone(),
@@ -127,7 +128,7 @@ impl NativeTool {
             duration_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
             cpu_us: cpu_after.saturating_sub(cpu_before),
             peak_memory_kb,
-            traffic: Vec::new(),
+            traffic,
             refused,
             stray_processes: 0,
             model: None,

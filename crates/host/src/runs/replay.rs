@@ -96,6 +96,7 @@ impl Host {
             definitions: &definitions,
             messages,
             wanted_model: inputs.model.as_deref(),
+            user: None,
         };
         let outcome = run_turn(turn, None).await;
         if let Some(found) = replies.take_difference().or_else(|| answers.take_difference()) {

@@ -58,16 +58,28 @@ pub(super) async fn within<T>(
     asked: impl Future<Output = Result<Response<T>, Status>>,
 ) -> Result<T, Failure> {
     match tokio::time::timeout(deadline, asked).await {
-        Err(_) => {
-            let message = format!("{what}: no answer within {} s", deadline.as_secs_f32());
-            Err(Failure::new(Reason::TimeLimit, message))
-        }
+        Err(_) => Err(late(what, deadline)),
         Ok(Ok(answer)) => Ok(answer.into_inner()),
         Ok(Err(status)) => Err(refused(what, &status)),
     }
 }
 
-fn refused(what: &str, status: &Status) -> Failure {
+/// Nothing came in time.
+pub(super) fn late(what: &str, deadline: Duration) -> Failure {
+    Failure::new(Reason::TimeLimit, format!("{what}: no answer within {} s", deadline.as_secs_f32()))
+}
+
+/// An answer of the kind that is empty when all is well.
+pub(super) fn said_no(what: &str, error: String) -> Result<(), Failure> {
+    if error.is_empty() {
+        return Ok(());
+    }
+    let told: String = error.chars().take(300).flat_map(char::escape_debug).collect();
+    Err(Failure::new(Reason::AgentRaised, format!("{what}: {told}")))
+}
+
+/// The app answered that it does not.
+pub(super) fn refused(what: &str, status: &Status) -> Failure {
     // What an app says is data: one line of it is enough.
     let told: String = status.message().chars().take(300).flat_map(char::escape_debug).collect();
     let reason = match status.code() {

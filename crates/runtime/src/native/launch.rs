@@ -7,15 +7,19 @@ use crate::{
     languages::Needs,
     log::Printed,
     process::{self, Launch, WhenHostDies},
-    sandbox::{LanguageFiles, Listening, Notices, Refused, receive_descriptors},
+    proxy::Proxy,
+    sandbox::{Connecting, HandedOver, LanguageFiles, Listening, Notices, Refused, receive_descriptors},
     typescript::keep,
     worker::Surroundings,
 };
-use roost_protocol::{Enforcement, Failure, Reason, Refusal};
+use roost_protocol::{Enforcement, Failure, HostTraffic, NetworkMode, Reason, Refusal};
 use rustix::process::{Signal, kill_process};
 use std::{
     fs, io,
-    os::unix::{fs::PermissionsExt as _, net::UnixStream},
+    os::{
+        fd::OwnedFd,
+        unix::{fs::PermissionsExt as _, net::UnixStream},
+    },
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -50,6 +54,8 @@ pub struct NativeApp {
     /// Where it is written down which process it is.
     mark: PathBuf,
     wall: Duration,
+    /// Its way out, where it has a network of its own.
+    proxy: Option<Proxy>,
     _group: Option<Group>,
     _notices: Option<Notices>,
 }
@@ -123,8 +129,7 @@ impl NativeApp {
         around.logs.follow(Path::new(&program.id), log, printed);
         let handed = receive_descriptors(&ours).await.map_err(refuse)?;
         let refused = Arc::new(Refused::default());
-        let heard = Arc::clone(&refused);
-        let notices = handed.notices.map(|listener| Notices::listen(listener, heard)).transpose();
+        let (notices, proxy) = attend(handed, program, around, &refused).map_err(refuse)?;
         let pid =
             if enclosed.has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
         Ok(Self {
@@ -137,8 +142,9 @@ impl NativeApp {
             socket: program.socket.clone(),
             mark: program.mark.clone(),
             wall: program.limits.wall(),
+            proxy,
             _group: enclosed.group,
-            _notices: notices.map_err(refuse)?,
+            _notices: notices,
         })
     }
 
@@ -190,6 +196,11 @@ impl NativeApp {
         ended(&mut self.exit.clone()).await.failure()
     }
 
+    /// How its process ends, once it does.
+    pub(super) fn exit(&self) -> ExitWatch {
+        self.exit.clone()
+    }
+
     /// Its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -218,7 +229,16 @@ impl NativeApp {
     /// What was refused to it since the last look.
     #[must_use]
     pub fn take_refused(&self) -> Vec<Refusal> {
-        self.refused.take()
+        self.take_report().1
+    }
+
+    /// Computers it reached through its proxy since the last look, and what was refused to it.
+    #[must_use]
+    pub fn take_report(&self) -> (Vec<HostTraffic>, Vec<Refusal>) {
+        let report = self.proxy.as_ref().map(Proxy::take_report).unwrap_or_default();
+        let mut refused = self.refused.take();
+        refused.extend(report.refused);
+        (report.traffic, refused)
     }
 
     /// Ends it: the connection first, then a request to end, then the end of it and all it started.
@@ -263,6 +283,24 @@ impl NativeApp {
             ..failure
         }
     }
+}
+
+/// Hears what is refused to the app, connects for it where it has a network, and opens its way out where that is one of
+/// its own.
+fn attend(
+    handed: HandedOver,
+    program: &NativeProgram,
+    around: &Surroundings,
+    refused: &Arc<Refused>,
+) -> io::Result<(Option<Notices>, Option<Proxy>)> {
+    let connecting = match program.confinement.network {
+        NetworkMode::None => Connecting::Never,
+        NetworkMode::Hosts | NetworkMode::Any => Connecting::ToComputers,
+    };
+    let listen = |listener| Notices::listen(listener, Arc::clone(refused), connecting);
+    let serve =
+        |listener: OwnedFd| around.egress.serve(listener.into(), Arc::new(program.reach.clone()), Vec::new());
+    Ok((handed.notices.map(listen).transpose()?, handed.proxy.map(serve).transpose()?))
 }
 
 fn early_end(exit: Exit) -> Failure {

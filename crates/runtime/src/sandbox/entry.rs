@@ -348,21 +348,22 @@ fn restrict_files(ruleset: &OwnedFd, proc: Proc) -> io::Result<()> {
 
 /// Puts the filter in force; the answer is where refused calls are heard.
 #[expect(unsafe_code, reason = "the call has no safe form")]
-fn install(filter: &Filter) -> io::Result<RawFd> {
+pub(super) fn install(filter: &Filter) -> io::Result<RawFd> {
     let instructions = filter.instructions();
     let program = libc::sock_fprog {
         len: u16::try_from(instructions.len()).unwrap_or(0),
         filter: instructions.as_ptr().cast::<libc::sock_filter>().cast_mut(),
     };
     // SAFETY: the kernel reads the program and as many instructions as it names.
-    let answer = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
-            &raw const program,
-        )
+    let put_in_force = |flags: libc::c_ulong| unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
     };
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // A call that the host works at must not begin again because of a signal; older kernels do not know this wish.
+    let mut answer = put_in_force(flags | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+    if answer < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) {
+        answer = put_in_force(flags);
+    }
     RawFd::try_from(answer).ok().filter(|descriptor| *descriptor >= 0).ok_or_else(io::Error::last_os_error)
 }
 

@@ -1,11 +1,18 @@
-//! Hears what the system call filter refused in one worker, and answers for the host: no.
+//! Hears what the system call filter refused in one worker, and answers for the host: no. Connections of a program that
+//! has a network are made for it.
 
-use super::syscalls;
+use super::{
+    connecting::{Connecting, Connections, Wanted},
+    syscalls,
+};
 use roost_protocol::{Refusal, RefusedBy};
 use std::{
     io,
-    os::fd::{AsRawFd as _, OwnedFd},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    os::fd::{AsRawFd, OwnedFd, RawFd},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use tokio::{io::unix::AsyncFd, task::JoinHandle};
 
@@ -53,10 +60,15 @@ pub(crate) struct Notices(JoinHandle<()>);
 
 impl Notices {
     #[expect(unsafe_code, reason = "the descriptor must stay open as long as it is registered")]
-    pub(crate) fn listen(listener: OwnedFd, refused: Arc<Refused>) -> io::Result<Self> {
+    pub(crate) fn listen(
+        listener: OwnedFd,
+        refused: Arc<Refused>,
+        connecting: Connecting,
+    ) -> io::Result<Self> {
+        let listener = Arc::new(Listener(listener));
         // SAFETY: the descriptor is owned by what it is registered with, which closes it last.
         let listener = unsafe { AsyncFd::register(listener)? };
-        Ok(Self(tokio::spawn(answer_all(listener, refused))))
+        Ok(Self(tokio::spawn(answer_all(listener, refused, connecting))))
     }
 }
 
@@ -66,70 +78,105 @@ impl Drop for Notices {
     }
 }
 
-async fn answer_all(listener: AsyncFd<OwnedFd>, refused: Arc<Refused>) {
-    for _ in 0..ANSWERED_MAX {
+async fn answer_all(listener: AsyncFd<Arc<Listener>>, refused: Arc<Refused>, connecting: Connecting) {
+    let answered = Arc::new(AtomicU64::new(0));
+    let connections = Connections::default();
+    while answered.load(Ordering::Relaxed) < ANSWERED_MAX {
         let Ok(mut ready) = listener.readable().await else { return };
+        let from = listener.get_ref();
         // An error means that the caller was killed or interrupted before we looked, or that there is nothing yet.
-        if let Ok(notice) = receive(listener.get_ref()) {
-            let (what, right) = syscalls::in_words(i64::from(notice.data.nr), notice.data.args);
-            // Noted before it is answered: the answer may end the call whose receipt this belongs to.
-            refused.note(Refusal { what, right, by: RefusedBy::Syscalls, count: 1, next: String::new() });
-            if let Err(error) = refuse(listener.get_ref(), notice.id) {
-                tracing::debug!(%error, "answer a refused system call");
+        if let Ok(notice) = from.receive() {
+            let (number, arguments) = (i64::from(notice.data.nr), notice.data.args);
+            if number == libc::SYS_connect && connecting == Connecting::ToComputers {
+                let (listener, refused) = (Arc::clone(from), Arc::clone(&refused));
+                connections.make(Wanted { listener, notice, refused, answered: Arc::clone(&answered) });
+            } else {
+                let (what, right) = syscalls::in_words(number, arguments);
+                // Noted before it is answered: the answer may end the call whose receipt this belongs to.
+                refused.note(Refusal { what, right, by: RefusedBy::Syscalls, count: 1, next: String::new() });
+                answered.fetch_add(1, Ordering::Relaxed);
+                from.answer_or_note(notice.id, libc::EPERM);
             }
         }
-        if is_finished(listener.get_ref()) {
+        if from.is_finished() {
             return;
         }
-        if !has_more(listener.get_ref()) {
+        if !from.has_more() {
             ready.clear_ready();
         }
     }
 }
 
-/// Receives one call that waits.
-#[expect(unsafe_code, reason = "notifications are read by ioctl")]
-fn receive(listener: &OwnedFd) -> io::Result<libc::seccomp_notif> {
-    if !has_more(listener) {
-        return Err(io::ErrorKind::WouldBlock.into());
+/// Where refused calls are heard and answered.
+#[derive(Debug)]
+pub(super) struct Listener(OwnedFd);
+
+impl AsRawFd for Listener {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
-    // SAFETY: the structure is plain numbers, and the kernel wants it to be zero.
-    let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes one notice into the structure of that type.
-    let answer =
-        unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV as _, &raw mut notice) };
-    if answer == 0 { Ok(notice) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Tells the caller that it may not.
-#[expect(unsafe_code, reason = "notifications are answered by ioctl")]
-fn refuse(listener: &OwnedFd, id: u64) -> io::Result<()> {
-    let response = libc::seccomp_notif_resp { id, val: 0, error: -libc::EPERM, flags: 0 };
-    // SAFETY: the kernel reads one response from the structure of that type.
-    let answer = unsafe {
-        libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const response)
-    };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
+impl Listener {
+    /// Receives one call that waits.
+    #[expect(unsafe_code, reason = "notifications are read by ioctl")]
+    fn receive(&self) -> io::Result<libc::seccomp_notif> {
+        if !self.has_more() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        // SAFETY: the structure is plain numbers, and the kernel wants it to be zero.
+        let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+        // SAFETY: the kernel writes one notice into the structure of that type.
+        let answer =
+            unsafe { libc::ioctl(self.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV as _, &raw mut notice) };
+        if answer == 0 { Ok(notice) } else { Err(io::Error::last_os_error()) }
+    }
 
-/// True when a call waits: receiving without one would block the thread.
-fn has_more(listener: &OwnedFd) -> bool {
-    events(listener).contains(rustix::event::PollFlags::IN)
-}
+    /// Tells the caller how its call went: 0, or the number of an error.
+    pub(super) fn answer_or_note(&self, id: u64, error: i32) {
+        if let Err(error) = self.answer(id, error) {
+            tracing::debug!(%error, "answer a refused system call");
+        }
+    }
 
-/// True when nobody is left whose calls could be refused.
-fn is_finished(listener: &OwnedFd) -> bool {
-    let events = events(listener);
-    events.contains(rustix::event::PollFlags::HUP) && !events.contains(rustix::event::PollFlags::IN)
-}
+    #[expect(unsafe_code, reason = "notifications are answered by ioctl")]
+    fn answer(&self, id: u64, error: i32) -> io::Result<()> {
+        let response = libc::seccomp_notif_resp { id, val: 0, error: -error, flags: 0 };
+        // SAFETY: the kernel reads one response from the structure of that type.
+        let answer = unsafe {
+            libc::ioctl(self.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const response)
+        };
+        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
 
-fn events(listener: &OwnedFd) -> rustix::event::PollFlags {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut wanted = [PollFd::new(listener, PollFlags::IN)];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    match poll(&mut wanted, Some(&at_once)) {
-        Ok(_) => wanted[0].revents(),
-        Err(_) => PollFlags::empty(),
+    /// True when the call still waits for its answer, so that whoever made it is still there.
+    #[expect(unsafe_code, reason = "the question is asked by ioctl")]
+    pub(super) fn is_waiting(&self, id: u64) -> bool {
+        // SAFETY: the kernel reads one number.
+        let answer =
+            unsafe { libc::ioctl(self.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _, &raw const id) };
+        answer == 0
+    }
+
+    /// True when a call waits: receiving without one would block the thread.
+    fn has_more(&self) -> bool {
+        self.events().contains(rustix::event::PollFlags::IN)
+    }
+
+    /// True when nobody is left whose calls could be refused.
+    fn is_finished(&self) -> bool {
+        let events = self.events();
+        events.contains(rustix::event::PollFlags::HUP) && !events.contains(rustix::event::PollFlags::IN)
+    }
+
+    fn events(&self) -> rustix::event::PollFlags {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut wanted = [PollFd::new(&self.0, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match poll(&mut wanted, Some(&at_once)) {
+            Ok(_) => wanted[0].revents(),
+            Err(_) => PollFlags::empty(),
+        }
     }
 }
 

@@ -129,7 +129,8 @@ pub(super) enum Executing {
 pub(crate) enum Listening {
     /// It is asked over what it is given.
     Nowhere,
-    /// On Unix sockets, where the file rules let it make one. It connects to nobody.
+    /// On Unix sockets, where the file rules let it make one. It connects to none; to computers only where it has a
+    /// network, through the host.
     OnUnixSockets,
 }
 
@@ -162,13 +163,16 @@ fn compile(network: NetworkMode, may_execute: Executing, listening: Listening) -
         libc::SYS_ioctl,
         When::Any(TYPING.iter().map(|command| vec![Check::equals(1, *command as u32)]).collect()),
     );
-    // A datagram socket can be sent anywhere from, even when it was made as one of a pair.
-    refuse(libc::SYS_socketpair, When::Any(vec![vec![Check::has_bits(1, KIND, libc::SOCK_DGRAM as u32)]]));
+    // A datagram socket can be sent anywhere from, even when it was made as one of a pair. What is called raw is one, too.
+    let datagrams =
+        [libc::SOCK_DGRAM, libc::SOCK_RAW].map(|kind| vec![Check::has_bits(1, KIND, kind as u32)]);
+    refuse(libc::SYS_socketpair, When::Any(datagrams.into()));
     match listening {
         Listening::Nowhere => refuse(libc::SYS_socket, sockets(network)),
         Listening::OnUnixSockets => {
-            refuse(libc::SYS_socket, all_but_unix_streams());
-            // The file rules do not reach sockets: a connection would be one to any program of this user.
+            refuse(libc::SYS_socket, sockets_beside_unix_streams(network));
+            // The file rules do not reach sockets: a connection could be one to any program of this user. With a network
+            // the host makes those that are not.
             refuse(libc::SYS_connect, When::Always);
         }
     }
@@ -211,13 +215,29 @@ fn sockets(network: NetworkMode) -> When {
     When::Any(refused)
 }
 
-/// Refuses every socket but Unix streams.
-fn all_but_unix_streams() -> When {
-    let mut refused = vec![
-        vec![Check::differs(0, libc::AF_UNIX as u32)],
-        vec![Check::has_bits(1, KIND, libc::SOCK_DGRAM as u32)],
-    ];
-    refused.extend(UNUSUAL_KINDS.map(|unusual| vec![Check::has_bits(1, KIND, unusual as u32)]));
+/// Which sockets are refused to a program that listens on Unix streams. No other Unix socket is given to it: one for
+/// datagrams reaches others without a connection.
+fn sockets_beside_unix_streams(network: NetworkMode) -> When {
+    let (unix, netlink) = (libc::AF_UNIX as u32, libc::AF_NETLINK as u32);
+    let (inet, inet6) = (libc::AF_INET as u32, libc::AF_INET6 as u32);
+    let kind = |kind: libc::c_int| Check::has_bits(1, KIND, kind as u32);
+    let families = |all: &[u32]| all.iter().map(|family| Check::differs(0, *family)).collect::<Vec<_>>();
+    let mut refused = Vec::new();
+    match network {
+        NetworkMode::None | NetworkMode::Hosts => {
+            let families =
+                if network == NetworkMode::None { families(&[unix]) } else { families(&[unix, inet, inet6]) };
+            refused.push(families);
+            refused.push(vec![kind(libc::SOCK_DGRAM)]);
+            refused.extend(UNUSUAL_KINDS.map(|unusual| vec![kind(unusual)]));
+        }
+        NetworkMode::Any => {
+            refused.push(families(&[unix, inet, inet6, netlink]));
+            refused.push(vec![Check::equals(0, unix), kind(libc::SOCK_DGRAM)]);
+            refused.push(vec![Check::equals(0, netlink), Check::differs(2, 0)]);
+            refused.extend(UNUSUAL_KINDS.map(|unusual| vec![kind(unusual), Check::differs(0, netlink)]));
+        }
+    }
     When::Any(refused)
 }
 
@@ -225,7 +245,7 @@ fn all_but_unix_streams() -> When {
 pub(super) fn in_words(number: i64, arguments: [u64; 6]) -> (String, Option<Right>) {
     match number {
         libc::SYS_socket => socket_in_words(arguments),
-        libc::SYS_connect => ("connect to another program".to_owned(), None),
+        libc::SYS_connect => (CONNECT_TO_PROGRAM.to_owned(), None),
         libc::SYS_socketpair => ("open a pair of datagram sockets".to_owned(), None),
         libc::SYS_execve | libc::SYS_execveat => ("start a program".to_owned(), Some(Right::Subprocess)),
         libc::SYS_clone => ("make a namespace".to_owned(), None),
@@ -236,6 +256,9 @@ pub(super) fn in_words(number: i64, arguments: [u64; 6]) -> (String, Option<Righ
         }
     }
 }
+
+/// What connecting to a Unix socket is called.
+pub(super) const CONNECT_TO_PROGRAM: &str = "connect to another program";
 
 /// What opening a Unix socket is called.
 pub(crate) const UNIX_SOCKET: &str = "open a Unix socket";
@@ -311,6 +334,32 @@ mod tests {
     }
 
     #[test]
+    fn who_listens_and_has_a_network_opens_its_sockets_too_and_still_connects_to_nobody_itself() {
+        let stream = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+        for (network, refused) in [
+            (NetworkMode::Hosts, [false, false, false, true, true, true, true, true]),
+            (NetworkMode::Any, [false, false, false, true, true, false, true, false]),
+        ] {
+            let filter = Filters::default().get(network, Executing::Nothing, Listening::OnUnixSockets);
+            let seen = [
+                (libc::AF_UNIX, stream),
+                (libc::AF_INET, stream),
+                (libc::AF_INET6, stream),
+                (libc::AF_UNIX, libc::SOCK_DGRAM),
+                (libc::AF_UNIX, libc::SOCK_RAW),
+                (libc::AF_INET, libc::SOCK_DGRAM),
+                (libc::AF_INET, libc::SOCK_RAW),
+                (libc::AF_NETLINK, libc::SOCK_RAW),
+            ]
+            .map(|(family, kind)| {
+                is_refused(&filter, libc::SYS_socket, [family as u64, kind as u64, 0, 0, 0, 0])
+            });
+            assert_eq!(seen, refused, "{network:?}");
+            assert!(is_refused(&filter, libc::SYS_connect, [3, 0, 0, 0, 0, 0]));
+        }
+    }
+
+    #[test]
     fn what_is_on_the_list_is_refused_in_every_mode_and_ordinary_calls_are_not() {
         for network in [NetworkMode::None, NetworkMode::Hosts, NetworkMode::Any] {
             for (number, words) in super::REFUSED {
@@ -379,6 +428,10 @@ mod tests {
         );
         assert!(!refused(libc::SYS_ioctl, [0, libc::TCGETS, 0, 0, 0, 0]));
         assert!(refused(libc::SYS_socketpair, [1, libc::SOCK_DGRAM as u64 | 0x80000, 0, 0, 0, 0]));
+        assert!(
+            refused(libc::SYS_socketpair, [1, libc::SOCK_RAW as u64, 0, 0, 0, 0]),
+            "also one for datagrams"
+        );
         assert!(!refused(libc::SYS_socketpair, [1, libc::SOCK_STREAM as u64, 0, 0, 0, 0]));
     }
 

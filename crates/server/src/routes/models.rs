@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 /// What can be chosen, and what is used now.
 #[utoipa::path(get, path = "/models", tag = "models", responses((status = 200, body = Object)))]
 pub(crate) async fn list(State(host): State<Host>) -> Json<Value> {
+    // Apps may have models, too.
+    host.start_native_apps().await;
     let list = host.models().list().await;
     let models: Vec<Value> = list.models.iter().map(shown).collect();
     Json(json!({ "models": models, "current": list.current }))
@@ -35,6 +37,7 @@ pub(crate) async fn set(
     State(host): State<Host>,
     JsonBody(wanted): JsonBody<Wanted>,
 ) -> Result<Json<Value>, ErrorAnswer> {
+    host.start_native_apps().await;
     let chosen = host.models().set(&wanted.model).await?;
     let mut shown = json!({ "model": chosen.model });
     if chosen.auto {

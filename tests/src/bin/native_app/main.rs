@@ -2,6 +2,8 @@
 
 mod hooks; // what it changes in the host
 mod pages; // what it answers a browser
+mod reaching; // whom it tries to reach
+mod models; // what it answers as a model
 
 #[allow(
     dead_code,
@@ -20,6 +22,7 @@ use anyhow::{Context as _, Result};
 use contract::{
     ApprovalResponse, DescriptionResponse, Empty, ExecuteRequest, ExecuteResponse, HealthCheckRequest,
     HealthCheckResponse, NameResponse, SchemaResponse, SettingsMap,
+    gateway_service_server::GatewayServiceServer,
     hook_service_server::HookServiceServer,
     tool_service_server::{ToolService, ToolServiceServer},
     ui_service_server::UiServiceServer,
@@ -31,7 +34,7 @@ use std::{
     os::unix::net::UnixStream,
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -49,6 +52,8 @@ const TOO_MUCH_BYTES: usize = 5 << 20;
 struct App {
     environment: Arc<BTreeMap<String, String>>,
     is_ill: Arc<AtomicBool>,
+    /// Questions to its model that nobody waits for any more.
+    cancelled: Arc<Mutex<Vec<String>>>,
 }
 
 impl App {
@@ -79,6 +84,15 @@ impl App {
             }
             "send much" => Some("x".repeat(1 << 20)),
             "use memory" => Some(vec![1_u8; 2 << 30].len().to_string()),
+            "reach programs" => Some(json_text(&reaching::programs(&input))),
+            "reach a computer" => {
+                let proxy = self.environment.get("HTTP_PROXY");
+                Some(reaching::computer(input["target"].as_str().unwrap_or_default(), proxy))
+            }
+            "tell what was cancelled" => {
+                let cancelled = self.cancelled.lock().map(|all| all.clone()).unwrap_or_default();
+                Some(json_text(&cancelled))
+            }
             "delete yourself" => {
                 let folder = self.environment.get("NEBO_APP_DIR").map_or("/", String::as_str);
                 Some(format!("{:?}", fs::remove_dir_all(folder).is_err()))
@@ -147,6 +161,10 @@ impl ToolService for App {
     }
 }
 
+fn json_text(lines: &[String]) -> String {
+    serde_json::json!(lines).to_string()
+}
+
 fn said(text: &str) -> String {
     eprintln!("{text}");
     text.to_owned()
@@ -201,7 +219,7 @@ fn environment() -> BTreeMap<String, String> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let app = App { environment: Arc::new(environment()), is_ill: Arc::default() };
+    let app = App { environment: Arc::new(environment()), is_ill: Arc::default(), cancelled: Arc::default() };
     let socket = app.environment.get("NEBO_APP_SOCK").context("NEBO_APP_SOCK is not set")?.clone();
     match app.name() {
         "ends at once" => std::process::exit(3),
@@ -222,7 +240,8 @@ async fn main() -> Result<()> {
     Server::builder()
         .add_service(ToolServiceServer::new(app.clone()))
         .add_service(HookServiceServer::new(app.clone()))
-        .add_service(UiServiceServer::new(app))
+        .add_service(UiServiceServer::new(app.clone()))
+        .add_service(GatewayServiceServer::new(app))
         .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end)
         .await?;
     Ok(())

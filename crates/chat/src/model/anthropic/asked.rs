@@ -176,7 +176,11 @@ mod tests {
 
     fn asked(messages: &[Value], tools: &[Value], options: &Value) -> Value {
         let tools = ToolList::from(tools.to_vec());
-        request("claude", Ask { messages, tools: &tools, model: None, options: options.as_object() }, false)
+        request(
+            "claude",
+            Ask { messages, tools: &tools, model: None, options: options.as_object(), user: None },
+            false,
+        )
     }
 
     #[test]
