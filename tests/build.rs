@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::Path};
 
-const FILES: [&str; 5] = ["common", "tool", "hooks", "ui", "gateway"];
+const FILES: [&str; 7] = ["common", "tool", "hooks", "ui", "gateway", "channel", "comm"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -22,6 +22,7 @@ mod page;
 mod native;
 mod native_install; // native apps in the library
 mod native_gateway; // as models
+mod native_lines; // as channels, and between agents
 mod native_network; // and what they reach
 mod native_running;
 mod pages;

@@ -74,6 +74,18 @@ pub struct ChatRequest {
     pub model: Option<String>,
     /// How many chats stand above this one.
     pub depth: u32,
+    /// Where it was said.
+    pub speaker: Speaker,
+}
+
+/// Where a message was said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Speaker {
+    /// At this host, by somebody who may use it.
+    #[default]
+    Here,
+    /// By somebody whom an app brought: a line with a slash is no command of theirs.
+    Elsewhere,
 }
 
 /// What the host answers.
@@ -160,7 +172,9 @@ impl Inner {
         self.first_look().await;
         self.start_native_apps().await;
         let toolbox = self.toolbox();
-        if let Some(explicit) = parse_explicit(&request.input, &toolbox.definitions) {
+        if request.speaker == Speaker::Here
+            && let Some(explicit) = parse_explicit(&request.input, &toolbox.definitions)
+        {
             let run = self.begin_turn(TurnInputs::without_model(&request), None).await;
             let answered = self.answer_explicit(explicit, &toolbox, &request, run.as_ref(), on_event);
             let answered = ending_early(run.as_ref(), &self.runs.cancels, answered).await;

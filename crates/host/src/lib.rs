@@ -59,7 +59,7 @@ pub use self::{
     call_log::CallRecord,
     contract::{ContractResult, bundle_and_page_tests, contract_tests, validate_file},
     conversations::{ConversationListing, Conversations, SessionId},
-    converse::{CHAT_DEPTH_MAX, ChatAnswer, ChatFailure, ChatRequest},
+    converse::{CHAT_DEPTH_MAX, ChatAnswer, ChatFailure, ChatRequest, Speaker},
     gate::{
         AuditBroken, AuditFilter, AuditListing, AuditOutcome, AuditRow, AuditVerified, AuditWhat, Caller,
         Decision, Gate, Grant, Policy, Revoked, Source as RightSource, Why as WhyDenied,

@@ -12,11 +12,13 @@ mod startup; // those that lie in the home
 mod tools; // what they can do for a model
 mod hooks; // what they change in the host
 mod gateways; // models they answer for
+mod letters; // messages they bring from elsewhere
 mod prompt; // what a model is told of them
 mod trial; // a package tried out
 
 pub use self::{
     folder::{NativeFolder, NativeOrigin},
+    letters::OutgoingMessage,
     pace::NativePace,
     running::NativeApps,
     state::{LeftOut, NativePhase, NativeState},
@@ -28,3 +30,4 @@ pub(crate) use self::{
     hooks::{Filtered, Hooks, Point},
     tools::{NativeTool, NativeTools},
 };
+pub use roost_runtime::{CommMessage, CommRequest};

@@ -170,7 +170,7 @@ fn runs() -> OpenApiRouter<Host> {
 
 /// Installed apps.
 fn apps() -> OpenApiRouter<Host> {
-    use routes::apps;
+    use routes::{apps, lines};
     OpenApiRouter::new()
         .routes(routes!(apps::list, apps::install))
         .routes(routes!(apps::plan))
@@ -184,6 +184,8 @@ fn apps() -> OpenApiRouter<Host> {
         .routes(routes!(apps::unsideload))
         .routes(routes!(apps::approve))
         .routes(routes!(apps::roll_back))
+        .routes(routes!(lines::say))
+        .routes(routes!(lines::carry))
 }
 
 /// Installed apps, as RAPP clients ask for them.

@@ -12,6 +12,7 @@ pub(crate) mod diagnostics;
 pub(crate) mod discovery;
 pub(crate) mod health;
 pub(crate) mod insight;
+pub(crate) mod lines;
 pub(crate) mod liveness;
 pub(crate) mod login;
 pub(crate) mod models;

@@ -103,6 +103,7 @@ impl Host {
             runs: RunState::default(),
         };
         let host = Self { inner: Arc::new(inner) };
+        host.inner.native.answered_by(Arc::downgrade(&host.inner));
         host.inner.open_sources().await;
         Ok(host)
     }

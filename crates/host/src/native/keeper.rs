@@ -3,6 +3,7 @@
 use super::{
     folder::NativeFolder,
     launch::LiveApp,
+    letters::leave,
     pace::Restarts,
     running::Shared,
     state::{NativePhase, NativeState},
@@ -146,8 +147,12 @@ impl Keeping {
             () = asked(stop) => Over::Asked,
         };
         // Before its process is gone: nobody should be offered what cannot answer.
+        let lines = self.shared.lines.take_out(&live);
         self.shared.take_out(&live);
         lock(&self.state).pid = None;
+        if !lines.is_empty() {
+            leave(&live, lines).await;
+        }
         live.app.stop().await;
         over
     }

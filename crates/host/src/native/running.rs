@@ -6,20 +6,23 @@ use super::{
     hooks::Hooks,
     keeper::Kept,
     launch::LiveApp,
+    letters::{Line, Lines, OutgoingMessage},
     pace::NativePace,
     state::{LeftOut, NativePhase, NativeState},
     tools::NativeTools,
 };
-use crate::{book::Book, gate::Gate, program::Workshop, settings::HostSettings, standing::Standing};
+use crate::{
+    book::Book, gate::Gate, host::Inner, program::Workshop, settings::HostSettings, standing::Standing,
+};
 use futures::future::join_all;
 use roost_apps::LockFile;
 use roost_protocol::{Failure, Reason};
-use roost_runtime::{NativePart, Runtime};
+use roost_runtime::{CommRequest, NativePart, Runtime};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
     fs,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 use tokio::sync::OnceCell;
@@ -45,6 +48,7 @@ pub(crate) struct Shared {
     tools: Mutex<Arc<NativeTools>>,
     hooks: Hooks,
     gateways: Gateways,
+    pub(super) lines: Lines,
     workshop: Arc<Workshop>,
     /// Held while apps run: two hosts of one home would end each other's.
     alone: Mutex<Option<LockFile>>,
@@ -68,6 +72,7 @@ impl NativeApps {
             tools: Mutex::default(),
             hooks: Hooks::default(),
             gateways,
+            lines: Lines::new(book),
             workshop: Arc::clone(workshop),
             alone: Mutex::default(),
         };
@@ -153,6 +158,21 @@ impl NativeApps {
         &self.shared.hooks
     }
 
+    /// Says who answers messages that apps bring.
+    pub(crate) fn answered_by(&self, host: Weak<Inner>) {
+        self.shared.lines.answered_by(host);
+    }
+
+    /// Says something to people elsewhere, through an app's channel; the answer is the message's name there.
+    pub async fn say(&self, id: &str, message: OutgoingMessage) -> Result<String, Failure> {
+        self.shared.lines.say(id, message).await
+    }
+
+    /// Asks something of what an app carries between agents.
+    pub async fn carry(&self, id: &str, request: CommRequest) -> Result<(), Failure> {
+        self.shared.lines.carry(id, request).await
+    }
+
     /// The folders of the apps in a phase.
     pub(super) fn folders_in(&self, phase: NativePhase) -> Vec<NativeFolder> {
         let kept = self.all_kept().into_iter().filter(|kept| kept.state().phase == phase);
@@ -207,6 +227,11 @@ impl Shared {
         }
         if live.folder.parts().contains(&NativePart::Gateway) {
             left_out.extend(self.gateways.take_in(live, &self.workshop));
+        }
+        for (part, line) in [(NativePart::Channel, Line::Channel), (NativePart::Comm, Line::Comm)] {
+            if live.folder.parts().contains(&part) {
+                left_out.extend(self.lines.take_in(live, line).await);
+            }
         }
         left_out
     }

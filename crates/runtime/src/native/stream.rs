@@ -2,7 +2,7 @@
 
 use super::{asking::refused, launch::NativeApp};
 use crate::exit::{ExitWatch, ended};
-use roost_protocol::Failure;
+use roost_protocol::{Failure, Reason};
 use std::time::Duration;
 use tonic::{Response, Status, Streaming};
 
@@ -26,7 +26,10 @@ impl NativeApp {
         asked: impl Future<Output = Result<Response<Streaming<T>>, Status>>,
     ) -> Result<AppStream<T>, Failure> {
         let messages = match within {
-            Some(within) => self.ask(within, what, asked).await?,
+            Some(within) => match self.ask(within, what, asked).await {
+                Ok(messages) => messages,
+                Err(failure) => return Err(or_death(&mut self.exit(), failure).await),
+            },
             None => {
                 let mut exit = self.exit();
                 tokio::select! {
@@ -49,8 +52,14 @@ impl<T> AppStream<T> {
             },
             exit = ended(&mut self.exit) => return Err(exit.failure()),
         };
-        // Of a process that died, the connection goes a moment before it does.
-        let exit = tokio::time::timeout(DEATH_WITHIN, ended(&mut self.exit)).await;
-        Err(exit.map_or_else(|_| refused(self.what, &status), |exit| exit.failure()))
+        Err(or_death(&mut self.exit, refused(self.what, &status)).await)
     }
+}
+
+/// The failure, or the end of the process that it comes from: of one that died, the connection goes a moment before.
+async fn or_death(exit: &mut ExitWatch, failure: Failure) -> Failure {
+    if failure.reason != Reason::AgentRaised {
+        return failure;
+    }
+    tokio::time::timeout(DEATH_WITHIN, ended(exit)).await.map_or(failure, |exit| exit.failure())
 }

@@ -4,6 +4,7 @@ mod hooks; // what it changes in the host
 mod pages; // what it answers a browser
 mod reaching; // whom it tries to reach
 mod models; // what it answers as a model
+mod lines; // messages it brings and takes
 
 #[allow(
     dead_code,
@@ -22,6 +23,8 @@ use anyhow::{Context as _, Result};
 use contract::{
     ApprovalResponse, DescriptionResponse, Empty, ExecuteRequest, ExecuteResponse, HealthCheckRequest,
     HealthCheckResponse, NameResponse, SchemaResponse, SettingsMap,
+    channel_service_server::ChannelServiceServer,
+    comm_service_server::CommServiceServer,
     gateway_service_server::GatewayServiceServer,
     hook_service_server::HookServiceServer,
     tool_service_server::{ToolService, ToolServiceServer},
@@ -54,6 +57,7 @@ struct App {
     is_ill: Arc<AtomicBool>,
     /// Questions to its model that nobody waits for any more.
     cancelled: Arc<Mutex<Vec<String>>>,
+    lines: lines::Lines,
 }
 
 impl App {
@@ -97,7 +101,7 @@ impl App {
                 let folder = self.environment.get("NEBO_APP_DIR").map_or("/", String::as_str);
                 Some(format!("{:?}", fs::remove_dir_all(folder).is_err()))
             }
-            _ => None,
+            order => self.lines.obey(order, &input),
         }
     }
 }
@@ -219,7 +223,12 @@ fn environment() -> BTreeMap<String, String> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let app = App { environment: Arc::new(environment()), is_ill: Arc::default(), cancelled: Arc::default() };
+    let app = App {
+        environment: Arc::new(environment()),
+        is_ill: Arc::default(),
+        cancelled: Arc::default(),
+        lines: lines::Lines::default(),
+    };
     let socket = app.environment.get("NEBO_APP_SOCK").context("NEBO_APP_SOCK is not set")?.clone();
     match app.name() {
         "ends at once" => std::process::exit(3),
@@ -241,7 +250,9 @@ async fn main() -> Result<()> {
         .add_service(ToolServiceServer::new(app.clone()))
         .add_service(HookServiceServer::new(app.clone()))
         .add_service(UiServiceServer::new(app.clone()))
-        .add_service(GatewayServiceServer::new(app))
+        .add_service(GatewayServiceServer::new(app.clone()))
+        .add_service(ChannelServiceServer::new(app.clone()))
+        .add_service(CommServiceServer::new(app))
         .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end)
         .await?;
     Ok(())

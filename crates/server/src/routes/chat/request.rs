@@ -92,6 +92,7 @@ impl Incoming {
                 user: user.filter(|user| !user.is_default()),
                 model: model(&mut body)?,
                 depth: depth(headers),
+                ..ChatRequest::default()
             }))
         };
         let key = key(profile, &mut body)?;

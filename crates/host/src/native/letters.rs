@@ -1,0 +1,190 @@
+//! Messages from elsewhere: each begins a turn, and its answer goes back.
+//!
+//! Conversations do not wait for one another; in one of them everything keeps its order. What an app brings is nobody's
+//! command at this machine: it is a message of somebody else, whose memory is their own.
+
+mod desk; // whose turn it is
+mod line; // how an app brings and takes messages
+
+pub(super) use self::line::Line;
+pub use self::line::OutgoingMessage;
+
+use self::{
+    desk::answer_all,
+    line::{Letter, Rights},
+};
+use super::{launch::LiveApp, state::LeftOut};
+use crate::{
+    book::Book,
+    host::{Host, Inner},
+};
+use roost_protocol::{Failure, Reason};
+use roost_runtime::CommRequest;
+use serde_json::json;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
+};
+use tokio::{
+    sync::mpsc,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+/// Before an app is listened to again that stopped telling; each time in vain waits twice as long.
+const AGAIN_FIRST: Duration = Duration::from_millis(100);
+const AGAIN_MAX: Duration = Duration::from_secs(30);
+
+/// How long an app may take to leave.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Messages that wait between an app and the turns they begin; an app with more has to wait.
+const LETTERS_MAX: usize = 16;
+
+/// Everything that brings messages now.
+pub(super) struct Lines {
+    joined: Mutex<Vec<Joined>>,
+    book: Arc<Book>,
+    /// Who answers; set once the host is open.
+    host: OnceLock<Weak<Inner>>,
+}
+
+/// One line of one app. Dropping it ends its turns.
+struct Joined {
+    live: Arc<LiveApp>,
+    line: Line,
+    rights: Rights,
+    name: String,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
+impl Lines {
+    pub(super) fn new(book: &Arc<Book>) -> Self {
+        Self { joined: Mutex::default(), book: Arc::clone(book), host: OnceLock::new() }
+    }
+
+    /// Says who answers.
+    pub(super) fn answered_by(&self, host: Weak<Inner>) {
+        if self.host.set(host).is_err() {
+            tracing::error!("who answers messages was told twice");
+        }
+    }
+
+    /// Lets an app connect and listens to it, as far as it may; what it may not is told.
+    pub(super) async fn take_in(&self, live: &Arc<LiveApp>, line: Line) -> Option<LeftOut> {
+        let joined = match self.join(live, line).await {
+            Ok(joined) => joined,
+            Err(failure) => return Some(LeftOut::new(line.name(), &failure)),
+        };
+        let mut all = self.lock();
+        // Another process of the same app may still be there: it is replaced, never doubled.
+        all.retain(|one| one.line != line || one.live.folder.id() != live.folder.id());
+        all.push(joined);
+        None
+    }
+
+    async fn join(&self, live: &Arc<LiveApp>, line: Line) -> Result<Joined, Failure> {
+        let rights = line.rights(live);
+        if rights == Rights::NONE {
+            let message = format!("a {0} needs a right to {0}:send or {0}:receive", line.name());
+            return Err(Failure::new(Reason::RightMissing, message));
+        }
+        let host = self.host.get().cloned().unwrap_or_default();
+        let answering = host.upgrade().map(|inner| Host { inner });
+        let name = line.connect(live, answering.as_ref()).await?;
+        drop(answering);
+        let task = rights.receive.then(|| {
+            let (listening, answering) = (Arc::clone(live), Arc::clone(live));
+            let (book, shown) = (Arc::clone(&self.book), name.clone());
+            let (give, letters) = mpsc::channel(LETTERS_MAX);
+            tokio::spawn(async move {
+                // Never ends by itself, but with whoever holds it.
+                tokio::join!(
+                    listen(listening, line, give, &book, &shown),
+                    answer_all(answering, letters, host, rights),
+                );
+            })
+        });
+        self.book.note("line", json!({ "app": live.folder.id(), "line": line.name(), "name": name }));
+        Ok(Joined { live: Arc::clone(live), line, rights, name, task })
+    }
+
+    /// Nobody hears the app any more when this returns; what it has to be told yet is the answer.
+    pub(super) fn take_out(&self, live: &Arc<LiveApp>) -> Vec<Line> {
+        let mut all = self.lock();
+        let (gone, rest): (Vec<Joined>, Vec<Joined>) =
+            all.drain(..).partition(|one| Arc::ptr_eq(&one.live, live));
+        *all = rest;
+        gone.iter().map(|one| one.line).collect()
+    }
+
+    /// Says something through an app's channel.
+    pub(super) async fn say(&self, app: &str, message: OutgoingMessage) -> Result<String, Failure> {
+        let live = self.sending(app, Line::Channel)?;
+        live.app.send_to_channel(message.into_channel_message()).await
+    }
+
+    /// Asks something of what an app carries between agents.
+    pub(super) async fn carry(&self, app: &str, request: CommRequest) -> Result<(), Failure> {
+        let live = self.sending(app, Line::Comm)?;
+        live.app.ask_comm(line::completed(request)).await
+    }
+
+    fn sending(&self, app: &str, line: Line) -> Result<Arc<LiveApp>, Failure> {
+        let all = self.lock();
+        let found = all.iter().find(|one| one.line == line && one.live.folder.id() == app);
+        let found = found.ok_or_else(|| {
+            let message = format!("the native app `{app}` has no {} that is connected", line.name());
+            Failure::new(Reason::NativeNotRunning, message)
+        })?;
+        if !found.rights.send {
+            let message = format!("`{}` of `{app}` was not granted {}:send", found.name, line.name());
+            return Err(Failure::new(Reason::RightMissing, message));
+        }
+        Ok(Arc::clone(&found.live))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Joined>> {
+        self.joined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells an app that is about to be stopped to leave, and does not wait long for it.
+pub(super) async fn leave(live: &LiveApp, lines: Vec<Line>) {
+    let left = async {
+        for line in lines {
+            if let Err(failure) = line.disconnect(live).await {
+                tracing::debug!(app = live.folder.id(), %failure, "leave");
+            }
+        }
+    };
+    if timeout(LEAVE_WITHIN, left).await.is_err() {
+        tracing::warn!(app = live.folder.id(), "an app did not leave in time");
+    }
+}
+
+/// Hands on what an app tells, and listens again whenever it stops.
+async fn listen(live: Arc<LiveApp>, line: Line, give: mpsc::Sender<Letter>, book: &Book, name: &str) {
+    let mut wait = AGAIN_FIRST;
+    loop {
+        let heard = line.listen(&live, &give).await;
+        if heard.count > 0 {
+            wait = AGAIN_FIRST;
+        }
+        let why = heard.failure.map_or_else(|| "it stopped telling".to_owned(), |failure| failure.message);
+        book.note("line", json!({ "app": live.folder.id(), "name": name, "again": why }));
+        if give.is_closed() {
+            return;
+        }
+        sleep(wait).await;
+        wait = (wait * 2).min(AGAIN_MAX);
+    }
+}
