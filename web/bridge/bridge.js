@@ -203,11 +203,11 @@ export class PageFrame {
     else if (message.type === 'ROOST_PONG') this._alive();
   }
 
-  async _request(message, send) {
+  /** Counted before anything else is looked at: of a flood, most messages must cost next to nothing. */
+  _request(message, send) {
+    const isTooMany = this._inFlight >= IN_FLIGHT_MAX || !this._mayCall();
+    if (isTooMany && !this._mayRefuse()) return;
     const { id, method, args } = message;
-    const reply = (answer) => {
-      if (this.state !== 'closed') send({ type: 'REPLOID_API_RESPONSE', id, ...answer });
-    };
     const isCall =
       (typeof id === 'string' || typeof id === 'number') &&
       String(id).length <= 200 &&
@@ -215,10 +215,14 @@ export class PageFrame {
       method.length <= 100 &&
       (args === undefined || Array.isArray(args));
     if (!isCall) return;
-    if (!this._mayCall() || this._inFlight >= IN_FLIGHT_MAX) {
-      if (this._mayRefuse()) reply({ error: 'Too many requests', code: 'rate_limited' });
-      return;
-    }
+    const reply = (answer) => {
+      if (this.state !== 'closed') send({ type: 'REPLOID_API_RESPONSE', id, ...answer });
+    };
+    if (isTooMany) reply({ error: 'Too many requests', code: 'rate_limited' });
+    else this._carry(method, args, reply);
+  }
+
+  async _carry(method, args, reply) {
     if (!isSmall(args)) {
       reply({ error: 'Message too large', code: 'too_large' });
       return;
