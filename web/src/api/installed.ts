@@ -89,6 +89,8 @@ export interface UpdateOutcome {
   from: string;
   to: string | null;
   new_rights: AskedRight[];
+  /** What a program wants that the version before did not, in the words of its manifest. */
+  wants?: Pick<NativeRecord, 'permissions' | 'provides' | 'overrides' | 'oauth'>;
   reason: Failure | null;
   kept: string[];
 }
