@@ -250,6 +250,7 @@ fn an_app_that_answers_passes_every_test_in_its_sandbox() {
         "tool_name_is_tool_safe",
         "tool_schema_is_an_object",
         "tool_answers",
+        "ToolService.Configure",
         "stays_in_its_sandbox",
         "ends",
     ];

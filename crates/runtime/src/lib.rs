@@ -39,7 +39,7 @@ pub use self::{
         ChannelAction, ChannelAttachment, ChannelMessage, ChannelSender, ChannelStream, CommMessage,
         CommRequest, CommStream, GatewayPart, GatewayQuestion, GatewaySaid, GatewayStream, GatewayTool,
         GatewayUser, Health, HookAnswer, HookSubscription, MayReach, NATIVE_VARIABLES, NativeApp, NativePart,
-        NativeProgram, Reached, ToolAnswer, ToolDescription,
+        NativeProgram, Probed, Reached, ToolAnswer, ToolDescription,
     },
     process::{Ran, find_executable, find_program, run, run_with_input},
     programs::Surface,

@@ -15,6 +15,7 @@ mod gateway; // language models
 mod channel; // conversations elsewhere
 mod comm; // messages between agents
 mod hook; // hooks
+mod probe; // everything, tried once
 
 pub use self::{
     asking::Health,
@@ -23,6 +24,7 @@ pub use self::{
     gateway::{GatewayPart, GatewayQuestion, GatewaySaid, GatewayStream, GatewayTool, GatewayUser},
     hook::{HookAnswer, HookSubscription},
     launch::NativeApp,
+    probe::Probed,
     reach::{MayReach, Reached},
     tool::{ToolAnswer, ToolDescription},
 };

@@ -25,6 +25,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tokio::sync::Semaphore;
 
 /// Where a runtime keeps its things and what it may use.
 #[derive(Clone)]
@@ -70,6 +71,7 @@ impl Runtime {
             host_calls,
             egress: Arc::clone(&egress),
             asking: Asking::default(),
+            native_start: Arc::new(Semaphore::new(1)),
         };
         Ok(Self { workers: Workers::new(languages, around, settings.pool), machine, probes, egress })
     }

@@ -21,7 +21,7 @@ use roost_protocol::{
 };
 use std::{io, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 use tokio::{
-    sync::oneshot,
+    sync::{Semaphore, oneshot},
     time::{Instant, sleep_until, timeout},
 };
 
@@ -78,6 +78,9 @@ pub(crate) struct Surroundings {
     pub(crate) host_calls: Arc<dyn HostCalls>,
     pub(crate) egress: Arc<Egress>,
     pub(crate) asking: Asking,
+    /// Held while a native app is started, one at a time: a start keeps a thread of the host busy, and others have to be
+    /// answered meanwhile.
+    pub(crate) native_start: Arc<Semaphore>,
 }
 
 /// A worker that loaded its file. Dropping it ends the process and everything it started.

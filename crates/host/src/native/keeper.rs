@@ -17,7 +17,7 @@ use std::{
 use tokio::{
     sync::{oneshot, watch},
     task::JoinHandle,
-    time::{MissedTickBehavior, interval_at, sleep},
+    time::{MissedTickBehavior, interval_at, sleep_until},
 };
 
 /// One app that is kept running. Dropping it ends the app at once.
@@ -85,7 +85,7 @@ struct Keeping {
 /// Why an app is not watched any more.
 enum Over {
     Asked,
-    Failed(Failure),
+    Failed { why: Failure, at: Instant },
 }
 
 impl Keeping {
@@ -97,12 +97,12 @@ impl Keeping {
                 launched = self.shared.launch(&self.folder) => launched,
                 () = asked(&mut stop) => break,
             };
-            let over = match launched {
+            let (over, at) = match launched {
                 Ok(live) => {
                     let over = self.run(Arc::new(live), &mut stop, &mut first).await;
                     match over {
                         Over::Asked => break,
-                        Over::Failed(failure) => failure,
+                        Over::Failed { why, at } => (why, at),
                     }
                 }
                 // Nobody ever saw it answer: to try again is for whoever started it.
@@ -111,14 +111,15 @@ impl Keeping {
                     tell(&mut first, Err(failure));
                     return;
                 }
-                Err(failure) => failure,
+                Err(failure) => (failure, Instant::now()),
             };
             let Some(wait) = self.restarts.next(&self.shared.pace, Instant::now()) else {
                 return self.give_up(&over);
             };
             self.show(NativePhase::Waiting, Some(over));
             tokio::select! {
-                () = sleep(wait) => {}
+                // Counted from its end: to clear up behind it takes time, too.
+                () = sleep_until((at + wait).into()) => {}
                 () = asked(&mut stop) => break,
             }
         }
@@ -142,8 +143,8 @@ impl Keeping {
         self.show(NativePhase::Running, None);
         tell(first, Ok(()));
         let over = tokio::select! {
-            failure = live.app.ended() => Over::Failed(failure),
-            failure = self.unwell(&live) => Over::Failed(failure),
+            why = live.app.ended() => Over::Failed { why, at: Instant::now() },
+            why = self.unwell(&live) => Over::Failed { why, at: Instant::now() },
             () = asked(stop) => Over::Asked,
         };
         // Before its process is gone: nobody should be offered what cannot answer.

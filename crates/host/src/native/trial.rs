@@ -49,9 +49,19 @@ async fn ask(app: &NativeApp, program: &NativeProgram, tests: &mut Vec<ContractC
         let told = health.map(|health| format!("{} {}", health.name, health.version));
         tests.push(check(health_test(*service), told));
     }
-    if !program.services.contains(&NativePart::Tool) {
-        return;
+    if program.services.contains(&NativePart::Tool) {
+        ask_tool(app, tests).await;
     }
+    for service in &program.services {
+        match app.probe(*service).await {
+            Ok(probed) => tests.extend(probed.into_iter().map(|one| check(one.call, one.outcome))),
+            Err(failure) => tests.push(check(service.wire_name(), Err(failure))),
+        }
+    }
+}
+
+/// A tool is judged by more than that it answers: a model has to be able to use it.
+async fn ask_tool(app: &NativeApp, tests: &mut Vec<ContractCheck>) {
     match app.describe_tool().await {
         Err(failure) => tests.push(check("tool_describes_itself", Err(failure))),
         Ok(tool) => {

@@ -22,7 +22,7 @@ use std::{
     },
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     sync::{oneshot, watch},
@@ -38,6 +38,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// How long an app may take to end by itself.
 const END_WITHIN: Duration = Duration::from_secs(2);
+
+/// How old what is known of its memory may be: to look takes as long as half a call, and a process does not grow much
+/// meanwhile.
+const MEMORY_KNOWN_FOR: Duration = Duration::from_millis(5);
 
 /// A running app. Dropping it ends its process and everything that one started.
 #[derive(Debug)]
@@ -56,6 +60,8 @@ pub struct NativeApp {
     wall: Duration,
     /// Its way out, where it has a network of its own.
     proxy: Option<Proxy>,
+    /// Its highest memory in kilobytes, and when that was seen.
+    peak_memory: Mutex<Option<(u64, Instant)>>,
     _group: Option<Group>,
     _notices: Option<Notices>,
 }
@@ -82,6 +88,7 @@ impl NativeApp {
             Failure::new(Reason::NativeStartFailed, format!("start {}: {error}", program.binary.display()))
         };
         let machine = &around.machine;
+        let turn = around.native_start.acquire().await;
         let path = process::lasting_path(&program.binary).map_err(refuse)?;
         let needs = Needs {
             confinement: &program.confinement,
@@ -89,14 +96,7 @@ impl NativeApp {
             reserved_bytes: 0,
             listening: Listening::OnUnixSockets,
         };
-        let mut executable = vec![program.binary.clone()];
-        executable.extend(process::loader_of(&program.binary));
-        let files = LanguageFiles {
-            readable: vec![program.folder.clone()],
-            programs: executable.clone(),
-            always_executable: executable,
-        };
-        let enclosed = machine.enclose(&needs, &files, path, HAND_OVER_DESCRIPTOR)?;
+        let enclosed = machine.enclose(&needs, &own_files(program), path, HAND_OVER_DESCRIPTOR)?;
         match fs::remove_file(&program.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(refuse(error)),
             _ => {}
@@ -119,6 +119,7 @@ impl NativeApp {
         }
         .start()
         .map_err(refuse)?;
+        drop(turn);
         let outer = child.id().ok_or_else(|| Failure::plain(Reason::NativeStartFailed))?;
         orphan::mark(&program.mark, outer).map_err(refuse)?;
         let (kill, killed) = oneshot::channel();
@@ -143,6 +144,7 @@ impl NativeApp {
             mark: program.mark.clone(),
             wall: program.limits.wall(),
             proxy,
+            peak_memory: Mutex::default(),
             _group: enclosed.group,
             _notices: notices,
         })
@@ -216,8 +218,17 @@ impl NativeApp {
     #[must_use]
     pub fn used(&self) -> (u64, u64) {
         let cpu = process::CpuClock::of(self.pid).and_then(process::CpuClock::now).unwrap_or_default();
-        let memory = process::peak_memory_kb(self.pid).unwrap_or_default();
-        (u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX), memory)
+        (u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX), self.peak_memory_kb())
+    }
+
+    fn peak_memory_kb(&self) -> u64 {
+        let mut known = self.peak_memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if known.is_none_or(|(_, then)| now.duration_since(then) > MEMORY_KNOWN_FOR) {
+            let before = known.map_or(0, |(kilobytes, _)| kilobytes);
+            *known = Some((process::peak_memory_kb(self.pid).unwrap_or(before), now));
+        }
+        known.map_or(0, |(kilobytes, _)| kilobytes)
     }
 
     /// What the kernel enforces on it.
@@ -301,6 +312,17 @@ fn attend(
     let serve =
         |listener: OwnedFd| around.egress.serve(listener.into(), Arc::new(program.reach.clone()), Vec::new());
     Ok((handed.notices.map(listen).transpose()?, handed.proxy.map(serve).transpose()?))
+}
+
+/// What every app may read and execute: itself.
+fn own_files(program: &NativeProgram) -> LanguageFiles {
+    let mut executable = vec![program.binary.clone()];
+    executable.extend(process::loader_of(&program.binary));
+    LanguageFiles {
+        readable: vec![program.folder.clone()],
+        programs: executable.clone(),
+        always_executable: executable,
+    }
 }
 
 fn early_end(exit: Exit) -> Failure {
