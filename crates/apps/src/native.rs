@@ -18,6 +18,7 @@ mod trust; // whom a home believes
 mod trust_file; // the same, on disk
 mod report; // a package, told
 mod arrival; // what a path holds
+mod scaffold; // one to begin with
 
 pub(crate) use self::names::is_version;
 pub use self::{
@@ -30,6 +31,7 @@ pub use self::{
     package::NativePackage,
     public_key::PublicKey,
     report::{NativeReport, NativeSource, NativeSummary, validate_native},
+    scaffold::NewNativeApp,
     signatures::{Covered, KeyId, Signatures},
     skill::Skill,
     trust::{

@@ -42,6 +42,17 @@ pub(crate) enum New {
         #[arg(long, value_name = "FOLDER")]
         folder: Option<PathBuf>,
     },
+    /// A new native app in Rust: a folder with a tool and a page that `roost sideload` builds and serves
+    Native {
+        /// Its name, which is also its folder, its program and its tool: lower-case letters, digits, _ and -
+        name: String,
+        /// Its id (default: com.example.NAME)
+        #[arg(long)]
+        id: Option<String>,
+        /// Where to put its folder (default: here)
+        #[arg(long, value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
     /// Another host as an agent: what it is asked is answered by that host's chat
     Peer {
         /// Its name: letters, digits, _ and -

@@ -5,7 +5,7 @@ use crate::{
     config::Config,
     output::Output,
 };
-use roost_apps::{BundleId, NewApp, Publisher, new_app};
+use roost_apps::{BundleId, Files, NewApp, Publisher, native::NewNativeApp, new_app};
 use roost_host::{
     NewAgent, create_home, new_agent,
     peer::{PeerAddress, new_peer},
@@ -32,13 +32,31 @@ pub(crate) fn new(config: &Config, arguments: NewArguments, output: &Output) -> 
         New::App { id, publisher, name, summary, folder } => {
             let app = asked_app(&id, &publisher, name, summary)?;
             let path = folder.unwrap_or_default().join(app.id.as_str());
-            write_app(&app, &path)?;
+            let files = new_app(&app).map_err(|refused| unwritable(&path, &refused))?;
+            write_app(&files, &path)?;
             if output.json {
                 output.document(&json!({ "app": app.id.as_str(), "folder": path }));
             } else {
                 output.line(&path.display().to_string());
                 let shown = path.display();
                 output.note(&format!("Try it: roost validate {shown}, then roost test {shown}"));
+            }
+        }
+        New::Native { name, id, folder } => {
+            let app = NewNativeApp::parse(&name, id.as_deref()).ok_or_else(|| {
+                let message = format!("`{name}` is no name: use up to 40 lower-case letters, digits, `_` and `-`, a letter first");
+                Failure::new(Reason::InvalidName, message)
+            })?;
+            let path = folder.unwrap_or_default().join(app.name());
+            let files = app.files().map_err(|refused| unwritable(&path, &refused))?;
+            write_app(&files, &path)?;
+            if output.json {
+                output.document(&json!({ "app": app.id().as_str(), "tool": app.name(), "folder": path }));
+            } else {
+                output.line(&path.display().to_string());
+                let shown = path.display();
+                output
+                    .note(&format!("Try it: roost sideload {shown}, then roost call {} who=Ada", app.name()));
             }
         }
         New::Peer { name, url, description, folder } => {
@@ -68,19 +86,19 @@ fn asked_app(id: &str, publisher: &str, name: Option<String>, summary: String) -
 }
 
 /// Writes the app's folder, which must not be there yet.
-fn write_app(app: &NewApp, path: &Path) -> Result<(), Failure> {
+fn write_app(files: &Files, path: &Path) -> Result<(), Failure> {
     if path.exists() {
         return Err(Failure::new(Reason::AlreadyExists, format!("{} exists", path.display())));
     }
-    let unwritable =
-        |why: String| Failure::new(Reason::Unreadable, format!("write {}: {why}", path.display()));
-    let files = new_app(app).map_err(|refused| {
-        unwritable(refused.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
-    })?;
     if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
-        std::fs::create_dir_all(above).map_err(|error| unwritable(error.to_string()))?;
+        std::fs::create_dir_all(above).map_err(|error| unwritable(path, &[error]))?;
     }
-    files.write_beneath(path).map_err(|error| unwritable(error.to_string()))
+    files.write_beneath(path).map_err(|error| unwritable(path, &[error]))
+}
+
+fn unwritable(path: &Path, why: &[impl ToString]) -> Failure {
+    let why: Vec<String> = why.iter().map(ToString::to_string).collect();
+    Failure::new(Reason::Unreadable, format!("write {}: {}", path.display(), why.join(", ")))
 }
 
 fn parsed(name: &str) -> Result<AgentName, Failure> {
