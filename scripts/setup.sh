@@ -130,6 +130,34 @@ need_tool() {
     fi
 }
 
+# Puts the packages of examples/native-python into .tools/native-python: they speak the native contract with another
+# implementation of gRPC than ours. The app is built with Python linked in, which takes its development files.
+need_python_packages() {
+    local list=examples/native-python/requirements.txt folder
+    # shellcheck disable=SC2016
+    local has_library='import os, sysconfig
+at = sysconfig.get_config_var
+files = [os.path.join(at("LIBPL"), at("LIBRARY")), os.path.join(at("INCLUDEPY"), "Python.h")]
+raise SystemExit(not all(map(os.path.exists, files)))'
+    python3 -c "$has_library" || install_packages "the development files of Python" python3-dev ||
+        fail "the tests need the development files of Python"
+    has_pip || install_packages pip python3-pip python3-venv || fail "the tests need pip"
+    folder=native-python-$({ cat "$list"; python3 -c 'import sys; print(sys.version)'; } | sha256sum | cut -c1-16)
+    if [ ! -d "$tools/$folder" ]; then
+        say "install the packages of $list"
+        mkdir -p "$tools"
+        staging=$(mktemp -d "$tools/staging.XXXXXX")
+        if ! PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 python3 -m pip install --quiet --no-input --disable-pip-version-check \
+            --no-deps --only-binary=:all: --retries 3 --timeout 60 --target "$staging" -r "$list" </dev/null >&2; then
+            fail "pip could not install the packages of $list"
+        fi
+        chmod 755 "$staging"
+        mv -T "$staging" "$tools/$folder" 2>/dev/null || rm -rf "$staging"
+        staging=
+    fi
+    ln -sfn "$folder" "$tools/native-python"
+}
+
 has cargo || fail "cargo is missing; install Rust 1.95 or newer"
 has python3 || install_packages "Python" python3 || fail "Python 3.11 or newer is needed to run agents"
 # Rust links with the C compiler's driver, and one dependency of the parsers brings a little assembly.
@@ -168,3 +196,6 @@ fi
 
 need_tool uv "$uv_version" "agents that declare packages will not load (dependency_unavailable)"
 need_tool deno "$deno_version" "TypeScript agents run on Node.js where it is installed, else not at all"
+if [ "$purpose" = test ]; then
+    need_python_packages
+fi

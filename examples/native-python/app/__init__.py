@@ -1,0 +1,1 @@
+"""A native app in Python: one module for each part of the contract."""
