@@ -3,7 +3,7 @@
 use super::{
     folder::{NativeFolder, app_of},
     gateways::Gateways,
-    hooks::Hooks,
+    hooks::{Filtered, Hooks, Point},
     keeper::Kept,
     launch::LiveApp,
     letters::{Line, Lines, OutgoingMessage},
@@ -18,7 +18,7 @@ use futures::future::join_all;
 use roost_apps::LockFile;
 use roost_protocol::{Failure, Reason};
 use roost_runtime::{CommRequest, NativePart, Runtime};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     fs,
@@ -171,6 +171,14 @@ impl NativeApps {
     /// Asks something of what an app carries between agents.
     pub async fn carry(&self, id: &str, request: CommRequest) -> Result<(), Failure> {
         self.shared.lines.carry(id, request).await
+    }
+
+    /// What the apps that take part at a hook make of a payload, as where the host asks them; nothing when nobody does.
+    pub async fn at_hook(&self, hook: &str, payload: impl FnOnce() -> Value) -> Option<Value> {
+        let point = Point::named(hook).filter(|point| self.shared.hooks.has(*point))?;
+        match self.shared.hooks.filter(point, payload()).await {
+            Filtered::Payload(made) | Filtered::Handled(made) => Some(made),
+        }
     }
 
     /// The folders of the apps in a phase.

@@ -9,6 +9,7 @@ mod catalog; // finding an app
 mod chat; // turns through the whole program
 mod gate; // decisions and what files ask for
 mod install; // an app, from a catalog to its answer
+mod native; // programs that answer gRPC
 mod sandbox; // what confinement costs
 mod workspace; // files with history
 
@@ -93,6 +94,9 @@ async fn measure() -> Result<Table> {
     }
     if wanted("install") {
         install::from_catalog(&mut table).await?;
+    }
+    if wanted("native") {
+        native::apps(&mut table).await?;
     }
     Ok(table)
 }
@@ -227,6 +231,11 @@ impl Bench {
     }
 
     async fn confined(agents: usize, sandbox: SandboxSettings) -> Result<Self> {
+        let settings = |settings| HostSettings { sandbox, ..settings };
+        Self::with(agents, settings).await
+    }
+
+    async fn with(agents: usize, change: impl FnOnce(HostSettings) -> HostSettings) -> Result<Self> {
         // Not below /tmp, where an agent has a folder of its own.
         let home = tempfile::tempdir_in(std::env::current_exe()?.parent().context("no folder")?)?;
         write_agents(&home.path().join("agents"), agents)?;
@@ -236,7 +245,7 @@ impl Bench {
             pool: PoolSettings::default(),
             environment: BTreeMap::new(),
             working_directory: home.path().to_owned(),
-            sandbox,
+            sandbox: SandboxSettings::default(),
             policy: Arc::new(Policy::standard(None)),
             variables: Variables::default(),
             limits: Limits::default(),
@@ -250,7 +259,7 @@ impl Bench {
             apps: roost_host::library::AppSettings::default(),
             native: roost_host::native::NativePace::default(),
         };
-        let host = Host::open(settings).await?;
+        let host = Host::open(change(settings)).await?;
         host.agents(&NoProgress).await?;
         Ok(Self { home, host })
     }
