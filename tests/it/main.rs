@@ -20,10 +20,15 @@ mod memory;
 mod names;
 mod page;
 mod native;
+mod native_cut_off; // native apps whose host is killed
+mod native_examples; // native apps for authors
+mod native_hooks; // what native apps change in a turn
+mod native_identity; // whose native app it is
 mod native_install; // native apps in the library
 mod native_gateway; // as models
 mod native_lines; // as channels, and between agents
 mod native_network; // and what they reach
+mod native_python; // native apps by another implementation
 mod native_running;
 mod pages;
 mod postgres_cluster;

@@ -29,6 +29,12 @@ fn sideloaded(home: &TestHome, folder: &Path) -> Value {
     home.json(&["sideload", folder.to_str().unwrap(), "--asked"])
 }
 
+/// Where cargo keeps what it fetched; a test's own home has nothing.
+#[expect(clippy::disallowed_methods, reason = "the toolchain is the machine's, not the test's")]
+fn user_home() -> String {
+    std::env::var("HOME").unwrap()
+}
+
 #[test]
 fn a_new_native_app_is_built_sideloaded_and_called() {
     let home = TestHome::new();
@@ -44,8 +50,11 @@ fn a_new_native_app_is_built_sideloaded_and_called() {
     // As an author would, but unoptimised and with what other builds of this folder left: it takes a tenth of the time.
     let shared = Path::new(env!("CARGO_BIN_EXE_native_app")).ancestors().nth(2).unwrap().join("new-native");
     let makefile = fs::read_to_string(folder.join("Makefile")).unwrap();
-    let quick = format!("PROFILE := dev\nTARGET := {}\n{makefile}", shared.display());
+    let (shared, user) = (shared.display(), user_home());
+    let quick = format!("PROFILE := dev\nTARGET := {shared}\nexport HOME := {user}\n{makefile}");
     fs::write(folder.join("Makefile"), quick).unwrap();
+    let versions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
+    fs::copy(versions, folder.join("Cargo.lock")).unwrap();
     let done = home.json(&["sideload", folder.to_str().unwrap()]);
     assert_eq!(done["app"]["state"], "enabled", "{done}");
     let called = home.roost(&["call", "tea-time", "who=Ada"]);
