@@ -29,7 +29,11 @@ mod native_gateway; // as models
 mod native_lines; // as channels, and between agents
 mod native_network; // and what they reach
 mod native_python; // native apps by another implementation
+mod native_accounts;
+mod native_pages;
+mod native_routes;
 mod native_running;
+mod native_settings;
 mod pages;
 mod postgres_cluster;
 mod reach;

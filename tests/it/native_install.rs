@@ -9,10 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const ID: &str = "com.example.echo";
+pub(crate) const ID: &str = "com.example.echo";
 
 /// The folder of an app that runs, and misbehaves as its name says.
-fn folder(home: &TestHome, name: &str, version: &str, more: &Value) -> PathBuf {
+pub(crate) fn folder(home: &TestHome, name: &str, version: &str, more: &Value) -> PathBuf {
     let folder = home.outside().join(format!("{}-{version}", name.replace(' ', "-")));
     let mut manifest = json!({
         "id": ID, "name": name, "version": version, "description": "Says what it was told.",
@@ -210,14 +210,14 @@ fn the_files_of_an_installed_app_are_believed_each_time() {
 }
 
 /// A store in a folder, with the keys of its maintainer's home, served.
-struct Store {
+pub(crate) struct Store {
     maintainer: TestHome,
     folder: PathBuf,
     serving: RunningHost,
 }
 
 impl Store {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let maintainer = signing_home();
         let folder = maintainer.outside().join("store");
         maintainer.json(&["store", "init", text(&folder)]);
@@ -225,11 +225,11 @@ impl Store {
         Self { maintainer, folder, serving }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.serving.port())
     }
 
-    fn add(&self, version: &str, more: &Value) -> Value {
+    pub(crate) fn add(&self, version: &str, more: &Value) -> Value {
         let folder = folder(&self.maintainer, "Echo", version, more);
         self.native(&["add", text(&folder)])
     }

@@ -44,8 +44,8 @@ pub use self::{
     folder_changes::{Trash, arrival_name},
     lock_file::LockFile,
     page::{
-        BundlePage, DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, PageDisplay, PageId, PageManifest,
-        PagePosition, PageProblem, StrictPage, from_zip as page_from_zip,
+        BundlePage, DATA_FOLDER, MANIFEST_FILE, NATIVE_PAGE_LIMITS, PAGE_LIMITS, PageContent, PageDisplay,
+        PageId, PageManifest, PagePosition, PageProblem, StrictPage, from_zip as page_from_zip,
     },
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
     stamp::{Seen, Stamp},

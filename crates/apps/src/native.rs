@@ -6,6 +6,7 @@
 mod code; // why a package is refused
 mod strict_json; // JSON that means one thing
 mod names; // ids, capabilities, hooks
+mod settings; // what can be set
 mod manifest; // what an app says about itself
 mod front_matter; // the first lines of a text
 mod skill; // what a model is told
@@ -32,6 +33,7 @@ pub use self::{
     public_key::PublicKey,
     report::{NativeReport, NativeSource, NativeSummary, validate_native},
     scaffold::NewNativeApp,
+    settings::{SETTING_BYTES_MAX, SettingField, SettingKind, SettingOption, is_setting_key},
     signatures::{Covered, KeyId, Signatures},
     skill::Skill,
     trust::{

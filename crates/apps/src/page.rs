@@ -13,7 +13,7 @@ mod scripts; // whether all scripts of a page can be named by their hash
 
 pub use self::{
     bundle::BundlePage,
-    content::{DATA_FOLDER, MANIFEST_FILE, PAGE_LIMITS, PageContent, from_zip},
+    content::{DATA_FOLDER, MANIFEST_FILE, NATIVE_PAGE_LIMITS, PAGE_LIMITS, PageContent, from_zip},
     id::PageId,
     manifest::{PageDisplay, PageManifest, PagePosition, PageProblem},
     scripts::StrictPage,

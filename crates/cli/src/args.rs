@@ -12,7 +12,9 @@ mod workspace; // what `roost workspace` takes
 pub(crate) use bundles::{
     New, NewArguments, NewLanguage, PackArguments, RuleSet, TestArguments, ValidateArguments,
 };
-pub(crate) use library::{InstallArguments, RemoveArguments, SideloadArguments, UpdateArguments};
+pub(crate) use library::{
+    InstallArguments, RemoveArguments, SettingsArguments, SideloadArguments, UpdateArguments,
+};
 pub(crate) use pages::{ApprovalsArguments, ApprovalsVerb, PagesArguments, PagesVerb};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
@@ -101,6 +103,8 @@ pub(crate) enum Command {
     Sideload(SideloadArguments),
     /// Remove an app that was sideloaded
     Unsideload(RemoveArguments),
+    /// Show or change the settings of a native app
+    Settings(SettingsArguments),
     /// Find apps: search catalogs, add and remove them; or run a store of your own
     Store(StoreArguments),
     /// Decide what models want to do and only a person may allow

@@ -26,6 +26,7 @@ mod runs;
 mod secrets;
 mod services;
 mod sign;
+mod settings;
 mod sideload;
 mod store;
 mod store_native;
@@ -69,6 +70,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Runs(runs) => runs::runs(config, runs, output).await,
         Command::Approvals(arguments) => approvals::approvals(config, arguments, output).await,
         Command::Pages(arguments) => pages::pages(config, arguments, output).await,
+        Command::Settings(settings) => settings::settings(config, settings, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
         Command::Workspace(arguments) => workspace::workspace(config, arguments, output).await,
         Command::Keys(keys) => keys::keys(config, keys, output).await,

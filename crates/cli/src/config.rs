@@ -1,5 +1,6 @@
 //! Settings: the environment, `.env` and `roost.toml` of the home, read once and passed on as plain values.
 
+mod accounts; // where apps may have accounts
 mod catalogs; // where apps are found
 mod models; // providers and models
 mod store; // what must survive
@@ -65,6 +66,7 @@ struct Settings {
     workspace: store::Workspace,
     store: catalogs::Store,
     apps: Apps,
+    oauth: BTreeMap<String, accounts::Provider>,
     policy: toml::Table,
     agents: BTreeMap<String, OneAgent>,
 }
@@ -165,6 +167,10 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let store = store::settings(&settings.workspace, get("ROOST_DATABASE_URL"))?;
     let catalogs = catalogs::settings(settings.store, surface.user_home.as_deref(), get)?;
     let listeners = settings.listeners.iter().map(listener).collect::<Result<_, _>>()?;
+    let apps = roost_host::library::AppSettings {
+        cool_down_days: settings.apps.cool_down_days,
+        oauth: accounts::settings(settings.oauth)?,
+    };
     let variables = Variables::new(environment_and_file);
     let host = HostSettings {
         home,
@@ -183,7 +189,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         pinned_agents: settings.chat.pinned,
         store,
         catalogs,
-        apps: roost_host::library::AppSettings { cool_down_days: settings.apps.cool_down_days },
+        apps,
         native: roost_host::native::NativePace::default(),
     };
     Ok(Config { host, port, neighbours, listeners, person })

@@ -19,10 +19,13 @@ mod files; // what an app shares with people
 mod program; // apps that are programs
 mod quarantine; // programs that are taken away, and looking for them
 mod store_apps; // programs from stores
+mod store_list; // what stores offer
+mod events; // what stores tell
 mod sideload; // programs from their authors' folders
 
 pub(crate) use self::installed::{InstalledFiles, Owner};
 pub use self::{
+    events::{EventOutcome, InstallEvent},
     files::WorkspaceFile,
     grade::Grade,
     install::{Choice, Installed},
@@ -33,6 +36,7 @@ pub use self::{
     reading::{AppFiles, ReadableFile},
     remove::Removed,
     source::InstallSource,
+    store_list::{StoreAppDetail, StoreAuthor, StoreChange, StoreItem, StoreQuery},
     update::{UpdateOutcome, UpdateState},
 };
 pub use crate::settings::AppSettings;

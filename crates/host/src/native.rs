@@ -13,16 +13,25 @@ mod tools; // what they can do for a model
 mod hooks; // what they change in the host
 mod gateways; // models they answer for
 mod letters; // messages they bring from elsewhere
+mod pages; // what they answer their pages
+mod sealed; // what is kept of them and nobody else may read
+mod settings; // what can be set
+mod accounts; // accounts elsewhere
+mod workbench; // what an author sees of one
 mod prompt; // what a model is told of them
 mod trial; // a package tried out
 
 pub use self::{
+    accounts::{OauthProvider, Renewing, ShownAccount, WrittenProvider, keep_connected},
     folder::{NativeFolder, NativeOrigin},
     letters::OutgoingMessage,
     pace::NativePace,
+    pages::Unanswered,
     running::NativeApps,
+    settings::{MASK, NativeSettings, SettingsChange, ShownSetting},
     state::{LeftOut, NativePhase, NativeState},
     trial::{native_answers, native_tests},
+    workbench::{NativeLog, Workbench},
 };
 pub(crate) use self::{
     folder::{app_of, native_named},
@@ -31,3 +40,4 @@ pub(crate) use self::{
     tools::{NativeTool, NativeTools},
 };
 pub use roost_runtime::{CommMessage, CommRequest};
+pub use roost_runtime::{PAGE_MESSAGE_BYTES_MAX, PageAnswer, PageRequest};

@@ -3,7 +3,7 @@
 use crate::{
     gate::Policy,
     library::{InstalledFiles, Owner},
-    native::NativePace,
+    native::{NativePace, OauthProvider},
 };
 use roost_apps::library::LibraryPlaces;
 use roost_chat::ModelSettings;
@@ -230,9 +230,11 @@ pub struct HostSettings {
     pub native: NativePace,
 }
 
-/// How installed apps are kept current.
+/// How installed apps are kept current, and where they may have accounts.
 #[derive(Debug, Clone, Default)]
 pub struct AppSettings {
+    /// Providers that this host is known to, by name.
+    pub oauth: BTreeMap<String, OauthProvider>,
     /// A version is taken by itself only so many days after it was first seen.
     pub cool_down_days: u32,
 }

@@ -11,6 +11,7 @@ pub use self::{
 
 use crate::{
     gate::Disk,
+    library::StoreQuery,
     settings::{Home, HostSettings},
     vault::guarded_file::{self, Refused},
 };
@@ -42,6 +43,8 @@ const STORE_WAIT_MAX: Duration = Duration::from_secs(5);
 const PACKAGE_WAIT_MAX: Duration = Duration::from_secs(5 * 60);
 /// Largest description of one app in a store.
 const DETAIL_BYTES_MAX: usize = 1 << 20;
+/// Longest text that a store is asked for.
+const QUERY_BYTES_MAX: usize = 200;
 /// How often it is noted how late it is, so that a clock that is set back is noticed.
 const NOTED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Most stores and publishers.
@@ -203,6 +206,29 @@ impl HostTrust {
         let what = format!("{id} of {url}");
         let address = format!("{url}/api/v1/apps/{id}");
         self.web().await?.document(&what, &address, DETAIL_BYTES_MAX).await
+    }
+
+    /// A page of what a store offers.
+    pub(crate) async fn fetch_list(
+        &self,
+        url: &str,
+        query: &StoreQuery,
+        page: usize,
+        size: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        let encoded = |text: &Option<String>| {
+            let text = text.as_deref().unwrap_or_default();
+            text.bytes().take(QUERY_BYTES_MAX).fold(String::new(), |mut to, byte| {
+                match byte.is_ascii_alphanumeric() {
+                    true => to.push(byte.into()),
+                    false => to.push_str(&format!("%{byte:02X}")),
+                }
+                to
+            })
+        };
+        let (words, category) = (encoded(&query.words), encoded(&query.category));
+        let address = format!("{url}/api/v1/apps?q={words}&category={category}&page={page}&pageSize={size}");
+        self.web().await?.document(&format!("the apps of {url}"), &address, DETAIL_BYTES_MAX).await
     }
 
     /// The package at an address. Whether anybody vouches for it is another question.

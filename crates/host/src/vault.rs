@@ -48,6 +48,7 @@ pub struct Vault {
     folder: PathBuf,
     path: PathBuf,
     key_path: PathBuf,
+    lock_path: PathBuf,
     keychain: Keychain,
     disk: Mutex<Disk>,
     seen: Mutex<Seen>,
@@ -95,10 +96,21 @@ impl Vault {
         Self::on(home, keychain, Disk::default())
     }
 
+    /// What the host seals for native apps: a vault of its own, so that no agent can be granted anything of it.
+    pub(crate) fn of_native_apps(home: &Home, keychain: Keychain) -> Self {
+        Self::named(home, "native", keychain, Disk::default())
+    }
+
     fn on(home: &Home, keychain: Keychain, disk: Disk) -> Self {
+        Self::named(home, "vault", keychain, disk)
+    }
+
+    fn named(home: &Home, name: &str, keychain: Keychain, disk: Disk) -> Self {
         let folder = home.keys();
-        let (path, key_path) = (folder.join("vault.json"), folder.join("vault.key"));
-        Self { folder, path, key_path, keychain, disk: Mutex::new(disk), seen: Mutex::default() }
+        let file = |ending: &str| folder.join(format!("{name}.{ending}"));
+        let (path, key_path, lock_path) = (file("json"), file("key"), file("lock"));
+        let (disk, seen) = (Mutex::new(disk), Mutex::default());
+        Self { folder, path, key_path, lock_path, keychain, disk, seen }
     }
 
     /// The value of this name.
@@ -112,6 +124,27 @@ impl Vault {
             file.put(name, value, key, Timestamp::now()).map_err(|error| {
                 Failure::new(Reason::VaultUnusable, error.to_string()).with_next(REMOVE_SOME)
             })
+        })
+        .await
+    }
+
+    /// Changes a value by what it is now, under the lock; nothing takes it away.
+    pub(crate) async fn update<T>(
+        &self,
+        name: &VariableName,
+        change: impl FnOnce(Option<&SecretValue>) -> Result<(Option<SecretValue>, T), Failure>,
+    ) -> Result<T, Failure> {
+        self.change(|file, key| {
+            let opened = file.open(key).map_err(|why| self.unusable(&why))?;
+            let (value, result) = change(opened.get(name).map(|secret| &secret.value))?;
+            match value {
+                Some(value) => file
+                    .put(name, &value, key, Timestamp::now())
+                    .map_err(|error| Failure::new(Reason::VaultUnusable, error.to_string()))
+                    .map(drop)?,
+                None => drop(file.take(name)),
+            }
+            Ok(result)
         })
         .await
     }
@@ -290,7 +323,7 @@ impl Vault {
     }
 
     async fn lock(&self) -> Result<LockFile, Failure> {
-        let path = self.folder.join("vault.lock");
+        let path = self.lock_path.clone();
         let taken = tokio::task::spawn_blocking({
             let path = path.clone();
             move || LockFile::take(&path, LOCK_WAIT_MAX)

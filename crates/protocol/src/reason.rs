@@ -304,6 +304,14 @@ reasons! {
     NativeStartFailed = "native_start_failed", "The native app did not start.", "see its log in the folder `logs` of the home";
     /// A call of the contract that the app does not have.
     NativeUnanswered = "native_unanswered", "The native app does not answer this call.", "see docs/native-apps.md for what an app must answer";
+    /// A setting of a native app cannot be so.
+    SettingRefused = "setting_refused", "A setting of the native app cannot be set so.", "see what can be set with `roost settings ID`";
+    /// An account cannot be connected so.
+    OauthRefused = "oauth_refused", "The account cannot be connected so.", "begin again; an app may use only what its manifest names";
+    /// A provider gave no token.
+    OauthFailed = "oauth_failed", "The provider gave no token.", "try again; see what is set under `[oauth]` in roost.toml";
+    /// This host is not known to the provider.
+    OauthNotSetUp = "oauth_not_set_up", "This host is not known to the provider.", "write `[oauth.NAME]` with `client_id` into roost.toml of the home";
     /// A package is not one.
     PackageInvalid = "package_invalid", "The package is not one that can be used.", "see `roost validate` for what is wrong with it";
     /// No such secret.

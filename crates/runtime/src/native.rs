@@ -16,6 +16,8 @@ mod channel; // conversations elsewhere
 mod comm; // messages between agents
 mod hook; // hooks
 mod probe; // everything, tried once
+mod page; // what it answers a browser
+mod configure; // what it is told of its settings
 
 pub use self::{
     asking::Health,
@@ -24,6 +26,7 @@ pub use self::{
     gateway::{GatewayPart, GatewayQuestion, GatewaySaid, GatewayStream, GatewayTool, GatewayUser},
     hook::{HookAnswer, HookSubscription},
     launch::NativeApp,
+    page::{PAGE_MESSAGE_BYTES_MAX, PageAnswer, PageRequest},
     probe::Probed,
     reach::{MayReach, Reached},
     tool::{ToolAnswer, ToolDescription},

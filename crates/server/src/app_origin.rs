@@ -3,10 +3,14 @@
 //! An app's origin has its files and the SDK and nothing else: no request to it ever reaches a route of the host, and
 //! the host's own origin has files of pages only below the path of a mounted opaque one.
 
+mod native; // pages with a native app behind them
 mod headers; // what every file of a page is sent with
 mod sdk; // scripts that the host gives to pages
 
-pub(crate) use self::headers::frame_sources;
+pub(crate) use self::{
+    headers::frame_sources,
+    native::{leads_out, meant},
+};
 
 use self::headers::{Frame, HostOrigins, headers_of};
 use crate::guard::{Access, host_name};
@@ -48,8 +52,8 @@ pub(crate) async fn serve_pages(State(origin): State<AppOrigin>, request: Reques
     match origin.place(&request) {
         Place::Host => next.run(request).await,
         Place::Nowhere => not_found(),
-        Place::Page { label } => origin.answer_label(&label, &request),
-        Place::Mounted { key, rest } => origin.answer_mounted(&key, &rest, &request),
+        Place::Page { label } => origin.answer_label(&label, request).await,
+        Place::Mounted { key, rest } => origin.answer_mounted(&key, &rest, request).await,
     }
 }
 
@@ -83,28 +87,41 @@ impl AppOrigin {
         }
     }
 
-    fn answer_label(&self, label: &str, request: &Request) -> Response {
+    async fn answer_label(&self, label: &str, request: Request) -> Response {
         let authority = format!("http://{label}{SUFFIX}:{}", self.access.port);
-        let path = request.uri().path();
+        let path = request.uri().path().to_owned();
         if label == PROBE_LABEL {
             let frame = Frame { base: &authority, session: None, hosts: &self.hosts() };
-            return match path {
-                sdk::PROBE_PATH => answer(request, sdk::PROBE.into(), "text/html; charset=utf-8", &frame),
+            return match path.as_str() {
+                sdk::PROBE_PATH => answer(&request, sdk::PROBE.into(), "text/html; charset=utf-8", &frame),
                 _ => not_found(),
             };
         }
         let Some(session) = self.host.pages().at(label, PageMode::Origin) else { return not_found() };
         let frame = Frame { base: &authority, session: Some(&session), hosts: &self.hosts() };
-        serve(path, request, &session, &frame)
+        self.serve(&path, request, &session, &frame).await
     }
 
-    fn answer_mounted(&self, key: &str, rest: &str, request: &Request) -> Response {
+    async fn answer_mounted(&self, key: &str, rest: &str, request: Request) -> Response {
         let Some(session) = self.host.pages().at(key, PageMode::Opaque) else { return not_found() };
         let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
         let authority = host.map_or_else(|| format!("127.0.0.1:{}", self.access.port), str::to_owned);
         let base = format!("http://{authority}{MOUNTED}{key}");
         let frame = Frame { base: &base, session: Some(&session), hosts: &self.hosts() };
-        serve(rest, request, &session, &frame)
+        self.serve(rest, request, &session, &frame).await
+    }
+
+    async fn serve(
+        &self,
+        path: &str,
+        request: Request,
+        session: &PageSession,
+        frame: &Frame<'_>,
+    ) -> Response {
+        match session.page().manifest().native {
+            true => native::serve(&self.host, path, request, session, frame).await,
+            false => serve(path, &request, session, frame),
+        }
     }
 
     fn hosts(&self) -> HostOrigins {

@@ -60,8 +60,11 @@ impl IntoResponse for ErrorAnswer {
         if status == StatusCode::INTERNAL_SERVER_ERROR && failure.reason != Reason::ServiceFailed {
             tracing::error!(reason = failure.reason.code(), %failure, "a request failed");
         }
-        let reason = failure.reason;
-        with_reason((status, Json(ErrorBody::from(failure))).into_response(), reason)
+        let (reason, whole) = (failure.reason, failure.clone());
+        let mut response = with_reason((status, Json(ErrorBody::from(failure))).into_response(), reason);
+        // For clients that expect failures in another form.
+        response.extensions_mut().insert(whole);
+        response
     }
 }
 
@@ -102,6 +105,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownApp
         | Reason::UnknownPage
         | Reason::UnknownPageSession
+        | Reason::UnknownNativeApp
         | Reason::UnknownApproval
         | Reason::UnknownVersion => StatusCode::NOT_FOUND,
         Reason::TokenRefused => StatusCode::UNAUTHORIZED,
@@ -114,9 +118,12 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::LockInvalid
         | Reason::WrongUse
         | Reason::AddressRefused
+        | Reason::SettingRefused
+        | Reason::OauthRefused
         | Reason::UnknownModel => StatusCode::BAD_REQUEST,
         Reason::TooDeep => StatusCode::LOOP_DETECTED,
-        Reason::ModelLimited
+        Reason::OauthFailed
+        | Reason::ModelLimited
         | Reason::ModelRefused
         | Reason::ModelUnreachable
         | Reason::ModelSilent

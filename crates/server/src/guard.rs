@@ -3,7 +3,7 @@
 //! A web page from elsewhere reaches loopback through the person's browser. It shows itself by its `Origin` or by
 //! `Sec-Fetch-Site`, and a name that was rebound to this address by its `Host`. No route sees what is refused here.
 
-use crate::openwop::failure_at;
+use crate::{openwop::failure_at, routes::native_accounts::CALLBACK};
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
@@ -116,7 +116,8 @@ impl Access {
         }
         // A page that shows pictures, follows links or sends forms need not name itself; its browser does.
         let is_from_elsewhere = |site: &HeaderValue| site != "same-origin" && site != "none";
-        let opens_the_page = uri.path() == "/" && matches!(*method, Method::GET | Method::HEAD);
+        let may_be_led_to = uri.path() == "/" || uri.path() == CALLBACK;
+        let opens_the_page = may_be_led_to && matches!(*method, Method::GET | Method::HEAD);
         if !opens_the_page && headers.get_all(FETCH_SITE).iter().any(is_from_elsewhere) {
             return Err(Reason::ForeignOrigin);
         }

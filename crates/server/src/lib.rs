@@ -12,6 +12,8 @@ mod openwop; // what routes of the workspace contract share
 mod owner; // who owns it
 mod record; // what every request leaves behind
 mod error; // failures as answers
+mod coded; // the same for clients of native apps
+mod native_requests; // what native apps answer
 mod openapi; // all routes, described for programs
 mod serve; // listening and stopping
 mod store; // a store, behind a door of its own

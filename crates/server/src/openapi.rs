@@ -38,6 +38,7 @@ use utoipa::{
         (name = "tokens", description = "Who may use a workspace; for the owner only"),
         (name = "workspace", description = "Files with history, by the OpenWOP contract"),
         (name = "pages", description = "Page apps, mounting them, and what they may do; for the owner only"),
+        (name = "native", description = "Native apps, as their published clients ask for them; failures are `{code, message}`: docs/native-apps.md"),
         (name = "services", description = "What services of the home answer"),
         (name = "modes", description = "How answers are given"),
         (name = "workspace", description = "Files with history; failures have the shape of RefusalBody"),

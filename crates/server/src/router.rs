@@ -2,6 +2,7 @@
 
 use crate::{
     app_origin::{AppOrigin, serve_pages},
+    coded::as_coded,
     guard::{Access, Neighbours, guard},
     openapi,
     openwop::failure_at,
@@ -104,6 +105,8 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .routes(routes!(routes::sources::remove))
         .routes(routes!(routes::sources::sync))
         .merge(apps())
+        .merge(native_pages())
+        .merge(native_apps())
         .routes(routes!(routes::services::list))
         .routes(routes!(routes::services::serve))
         .routes(routes!(routes::services::serve_root))
@@ -176,7 +179,7 @@ fn apps() -> OpenApiRouter<Host> {
         .routes(routes!(apps::plan))
         .routes(routes!(apps::plan_files))
         .routes(routes!(apps::install_locked))
-        .routes(routes!(apps::update))
+        .routes(routes!(apps::update, routes::native_apps::waiting))
         .routes(routes!(apps::show, apps::remove))
         .routes(routes!(apps::waiting, apps::reject))
         .routes(routes!(apps::sweep))
@@ -186,6 +189,59 @@ fn apps() -> OpenApiRouter<Host> {
         .routes(routes!(apps::roll_back))
         .routes(routes!(lines::say))
         .routes(routes!(lines::carry))
+}
+
+/// Native apps, their settings and accounts.
+fn native_apps() -> OpenApiRouter<Host> {
+    use routes::{
+        native_accounts as accounts, native_apps as apps, native_dev as dev, native_plugins as plugins,
+        native_store as store,
+    };
+    let published = OpenApiRouter::new()
+        .routes(routes!(store::list))
+        .routes(routes!(store::show))
+        .routes(routes!(store::reviews))
+        .routes(routes!(store::install, store::uninstall))
+        .routes(routes!(store::events))
+        .routes(routes!(plugins::list))
+        .routes(routes!(plugins::show))
+        .routes(routes!(plugins::set))
+        .routes(routes!(plugins::toggle))
+        .routes(routes!(dev::sideload))
+        .routes(routes!(dev::unsideload))
+        .routes(routes!(dev::apps))
+        .routes(routes!(dev::relaunch))
+        .routes(routes!(dev::logs))
+        .routes(routes!(dev::context))
+        .routes(routes!(dev::tools))
+        .routes(routes!(dev::execute))
+        .routes(routes!(accounts::connect))
+        .routes(routes!(accounts::callback))
+        .routes(routes!(accounts::grants))
+        .routes(routes!(accounts::disconnect))
+        .layer(middleware::from_fn(as_coded));
+    OpenApiRouter::new()
+        .routes(routes!(apps::list))
+        .routes(routes!(apps::show))
+        .routes(routes!(apps::start))
+        .routes(routes!(apps::stop))
+        .routes(routes!(apps::restart))
+        .routes(routes!(apps::settings, apps::set))
+        .routes(routes!(apps::accounts))
+        .routes(routes!(apps::connect))
+        .merge(published)
+}
+
+/// Pages of native apps.
+fn native_pages() -> OpenApiRouter<Host> {
+    use routes::native_pages as pages;
+    let described = OpenApiRouter::new()
+        .routes(routes!(pages::list))
+        .routes(routes!(pages::open, pages::named_open))
+        .routes(routes!(pages::entry))
+        .routes(routes!(pages::below))
+        .layer(middleware::from_fn(as_coded));
+    described.routes(routes!(pages::ask)).routes(routes!(pages::ask_root))
 }
 
 /// Installed apps, as RAPP clients ask for them.

@@ -68,6 +68,7 @@ codes! {
     StartupTimeout = "E_STARTUP_TIMEOUT", "`startup_timeout` is not between 0 and 120.";
     Override = "E_OVERRIDE", "`overrides` names no hook, or one that is not asked for.";
     Oauth = "E_OAUTH", "`oauth` is not a list of providers with scopes.";
+    Settings = "E_SETTINGS", "`settings` is not a list of things that can be set.";
     Skill = "E_SKILL", "`SKILL.md` does not begin with a name and a description.";
     SignaturesForm = "E_SIGNATURES_FORM", "`signatures.json` lacks something, or has it in another form.";
 }

@@ -6,6 +6,7 @@
 use super::{
     code::{NativeCode, NativeError},
     names::{Capability, HOOKS, NativeId, is_one_line, is_version, slug},
+    settings::{self, SettingField},
     strict_json::{self, shown},
 };
 use roost_protocol::{Ask, from_native};
@@ -47,6 +48,8 @@ pub struct NativeManifest {
     pub startup_timeout: Duration,
     /// Accounts elsewhere that it wants to use.
     pub oauth: Vec<OauthNeed>,
+    /// What can be set, where it says so.
+    pub settings: Vec<SettingField>,
 }
 
 /// An account elsewhere.
@@ -113,6 +116,7 @@ impl Reading<'_> {
         self.one_of("runtime", &["", "local", "remote"], NativeCode::Runtime);
         let startup_timeout = self.startup_timeout();
         let oauth = self.oauth();
+        let settings = settings::read(self.json, &mut self.errors);
         let (id, name, version) = (id?, name?, version?);
         let parsed = NativeId::parse(&id);
         if parsed.is_none() {
@@ -135,6 +139,7 @@ impl Reading<'_> {
             overrides,
             startup_timeout,
             oauth,
+            settings,
         })
     }
 

@@ -5,7 +5,7 @@ use super::{
     id::PageId,
     manifest::{PageDisplay, PageManifest, PageProblem, calling},
 };
-use crate::container::Files;
+use crate::{container::Files, native::NativeId};
 use roost_protocol::{AgentName, Ask, Asks, Evidence, Right};
 
 /// What is known of an installed bundle's page.
@@ -25,22 +25,31 @@ pub struct BundlePage {
     pub entry: String,
     /// The agent behind it.
     pub agent: Option<AgentName>,
+    /// Whether the app is a program that answers its page itself.
+    pub native: bool,
     /// Files of the page, by their path from its folder.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
 impl PageContent {
-    /// A bundle's page as something that can be mounted. It asks for its agent, and for conversations.
+    /// A bundle's page as something that can be mounted. It asks for its agent, and for conversations; that of a native
+    /// app asks the host for nothing.
     pub fn of_bundle(bundle: BundlePage) -> Result<Self, Vec<PageProblem>> {
-        let id = PageId::of_bundle(&bundle.id)
-            .map_err(|error| vec![PageProblem { field: "id".to_owned(), message: error.to_string() }])?;
+        let id = match NativeId::parse(&bundle.id).filter(|_| bundle.native) {
+            Some(id) => PageId::of_native(&id),
+            None => PageId::of_bundle(&bundle.id)
+                .map_err(|error| vec![PageProblem { field: "id".to_owned(), message: error.to_string() }])?,
+        };
         let files = Files::from_contents(bundle.files).map_err(|refused| {
             let problem =
                 |one: crate::Refused| PageProblem { field: "files".to_owned(), message: one.to_string() };
             refused.into_iter().map(problem).collect::<Vec<_>>()
         })?;
         let every = "agents:call:*".parse().ok();
-        let rights = [bundle.agent.as_ref().and_then(calling), every, Some(Right::Model)];
+        let rights = match bundle.native {
+            true => [None, None, None],
+            false => [bundle.agent.as_ref().and_then(calling), every, Some(Right::Model)],
+        };
         let ask = |right| Ask { right, evidence: Evidence::Source, line: None, original: None };
         let manifest = PageManifest {
             id,
@@ -53,8 +62,9 @@ impl PageContent {
             created: None,
             updated: None,
             // What it tries besides may be granted later.
-            asks: Asks { declared: false, asks: rights.into_iter().flatten().map(ask).collect() },
+            asks: Asks { declared: bundle.native, asks: rights.into_iter().flatten().map(ask).collect() },
             agent: bundle.agent,
+            native: bundle.native,
             display: PageDisplay::default(),
             auto_mount: false,
             unknown_keys: Vec::new(),
@@ -78,6 +88,7 @@ mod tests {
             publisher: Some("ada".to_owned()),
             entry: "index.html".to_owned(),
             agent: AgentName::parse("BookFactory").ok(),
+            native: false,
             files: vec![("index.html".to_owned(), b"<h1>x</h1>".to_vec())],
         };
         let page = PageContent::of_bundle(bundle.clone()).unwrap();

@@ -14,6 +14,10 @@ pub const DATA_FOLDER: &str = "data/";
 pub const PAGE_LIMITS: ContainerLimits =
     ContainerLimits { archive_bytes_max: 8 << 20, entries_max: 256, content_bytes_max: 16 << 20 };
 
+/// What the page of a native app may take: it is held in memory while it is mounted.
+pub const NATIVE_PAGE_LIMITS: ContainerLimits =
+    ContainerLimits { archive_bytes_max: 0, entries_max: 2048, content_bytes_max: 64 << 20 };
+
 /// More than text packs to: what grows like this was made to fill memory.
 const RATIO_MAX: u64 = 100;
 
@@ -56,12 +60,13 @@ impl PageContent {
     pub(super) fn checked(manifest: PageManifest, files: Files) -> Result<Self, Vec<PageProblem>> {
         let mut problems = Vec::new();
         let bytes: u64 = files.iter().map(|(_, content)| content.len() as u64).sum();
-        if files.len() > PAGE_LIMITS.entries_max || bytes > PAGE_LIMITS.content_bytes_max {
+        let limits = if manifest.native { &NATIVE_PAGE_LIMITS } else { &PAGE_LIMITS };
+        if files.len() > limits.entries_max || bytes > limits.content_bytes_max {
             let message = format!(
                 "{} files with {bytes} bytes; at most {} with {}",
                 files.len(),
-                PAGE_LIMITS.entries_max,
-                PAGE_LIMITS.content_bytes_max
+                limits.entries_max,
+                limits.content_bytes_max
             );
             problems.push(PageProblem::new("files", message));
         }

@@ -1,5 +1,6 @@
 //! What a page may be called: lower-case words joined by single hyphens, so that it is a folder and a host name.
 
+use crate::native::NativeId;
 use serde::Serialize;
 use std::fmt;
 
@@ -38,6 +39,12 @@ impl PageId {
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
         let fits = (1..=CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(is_plain);
         if fits { Ok(Self(text.to_owned())) } else { Err(InvalidPageId) }
+    }
+
+    /// The id of a native app, which may also have dots and capitals.
+    #[must_use]
+    pub fn of_native(id: &NativeId) -> Self {
+        Self(id.as_str().to_owned())
     }
 
     /// The id as text.

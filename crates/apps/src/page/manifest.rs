@@ -68,6 +68,9 @@ pub struct PageManifest {
     /// The agent behind it, for pages that speak the cartridge protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
+    /// Whether a native app answers what the page asks for at `api/`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub native: bool,
     /// How it would like to be shown.
     pub display: PageDisplay,
     /// Whether it would like to be mounted when the host page opens.
@@ -157,6 +160,7 @@ impl PageManifest {
                 updated,
                 asks: Asks { declared: true, asks },
                 agent,
+                native: false,
                 display,
                 auto_mount,
                 unknown_keys,

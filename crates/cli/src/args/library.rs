@@ -55,6 +55,21 @@ pub(crate) struct SideloadArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SettingsArguments {
+    /// Id of a native app
+    pub(crate) app: String,
+    /// New values; an empty one is a value, too
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) values: Vec<String>,
+    /// A setting that nobody sets any more
+    #[arg(long, value_name = "KEY")]
+    pub(crate) unset: Vec<String>,
+    /// Never show these values again, also where the app does not call them secret
+    #[arg(long)]
+    pub(crate) secret: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
     /// Id of an installed app
     pub(crate) id: String,

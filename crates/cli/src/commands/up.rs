@@ -32,6 +32,7 @@ pub(crate) async fn up(
     let record = running::publish(host.home(), port, &others)?;
     let watching = roost_host::watch(&host)?;
     let believing = roost_host::library::keep_believed(&host);
+    let renewing = roost_host::native::keep_connected(&host);
     look_for_models(&host);
     start_native_apps(&host);
     let stop = stop_signal()?.shared();
@@ -61,7 +62,7 @@ pub(crate) async fn up(
         never = host.take_what_waits() => match never {},
     };
     rest?;
-    drop((watching, believing, record, book));
+    drop((watching, believing, renewing, record, book));
     host.native_apps().stop_all().await;
     host.flush()?;
     served.map(|()| ExitCode::SUCCESS)

@@ -112,6 +112,12 @@ impl AppLibrary {
         Ok(self.shown(&app))
     }
 
+    /// When the version that serves was put here.
+    #[must_use]
+    pub fn installed_at(&self, id: &str) -> Option<String> {
+        self.record(id).ok().map(|app| app.current.installed_at)
+    }
+
     /// One installed app, as it is known now.
     pub(super) fn listing(&self, id: &str) -> Result<AppListing, Failure> {
         Ok(self.shown(&self.record(id)?))

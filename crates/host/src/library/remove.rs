@@ -42,6 +42,9 @@ impl AppLibrary {
             }
         };
         self.forget_program(&app).await;
+        if let Err(failure) = self.inner().native.forget_sealed(id).await {
+            tracing::error!(app = id, %failure, "forget the settings of an app");
+        }
         self.take_back(app.versions().flat_map(|version| version.principals(id)).map(|(name, _)| name));
         self.inner().forget_installed_page(id).await?;
         self.look_at(app.current.code().map(|(kind, part)| (kind, part.file_name.as_str()))).await?;

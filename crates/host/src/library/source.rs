@@ -69,6 +69,11 @@ impl InstallSource {
         EntryName::parse(text).map(Self::Entry)
     }
 
+    /// The package of a native app at this address; nothing where the address is none of a package.
+    pub(super) fn package_at(url: &str) -> Option<Self> {
+        (url.contains("://") && is_package(url)).then(|| Self::File(url.to_owned()))
+    }
+
     /// True for a text that can only be a path.
     #[must_use]
     pub fn is_path(text: &str) -> bool {

@@ -145,6 +145,21 @@ impl AppLibrary {
         Ok(UpdateOutcome { new_rights, wants: wants(&app.current, waiting), ..outcome })
     }
 
+    /// Every version that waits. One that cannot be looked at any more hides no other.
+    pub async fn all_waiting(&self) -> Result<Vec<UpdateOutcome>, Failure> {
+        let mut all = Vec::new();
+        for app in self.contents()?.apps.into_iter().filter(|app| app.waiting.is_some()) {
+            match self.waiting(&app.id).await {
+                Ok(outcome) => all.push(outcome),
+                Err(failure) => {
+                    let version = app.waiting.as_ref().and_then(|waiting| waiting.version.clone());
+                    all.push(self.outcome(&app, UpdateState::Failed, version, Some(failure))?);
+                }
+            }
+        }
+        Ok(all)
+    }
+
     /// Does not take the version that waits. The next newer one is looked at again.
     pub async fn reject(&self, id: &str) -> Result<AppListing, Failure> {
         let _turn = self.turn().await;

@@ -18,6 +18,8 @@ pub struct NativePace {
     pub restarts_max: usize,
     /// How far back restarts count.
     pub window: Duration,
+    /// Between two looks for tokens of providers that are about to end.
+    pub renew_every: Duration,
 }
 
 impl Default for NativePace {
@@ -29,6 +31,7 @@ impl Default for NativePace {
             wait_max: Duration::from_secs(300),
             restarts_max: 5,
             window: Duration::from_secs(3600),
+            renew_every: Duration::from_secs(60),
         }
     }
 }

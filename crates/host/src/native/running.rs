@@ -1,6 +1,7 @@
 //! The native apps of a home that run, each kept by a task of its own.
 
 use super::{
+    accounts::SigningIn,
     folder::{NativeFolder, app_of},
     gateways::Gateways,
     hooks::{Filtered, Hooks, Point},
@@ -8,6 +9,8 @@ use super::{
     launch::LiveApp,
     letters::{Line, Lines, OutgoingMessage},
     pace::NativePace,
+    pages::Answering,
+    sealed::SealedApps,
     state::{LeftOut, NativePhase, NativeState},
     tools::NativeTools,
 };
@@ -49,7 +52,11 @@ pub(crate) struct Shared {
     hooks: Hooks,
     gateways: Gateways,
     pub(super) lines: Lines,
-    workshop: Arc<Workshop>,
+    answering: Answering,
+    pub(super) workshop: Arc<Workshop>,
+    pub(super) sealed: SealedApps,
+    signing_in: SigningIn,
+    live: Mutex<BTreeMap<String, Arc<LiveApp>>>,
     /// Held while apps run: two hosts of one home would end each other's.
     alone: Mutex<Option<LockFile>>,
 }
@@ -73,7 +80,11 @@ impl NativeApps {
             hooks: Hooks::default(),
             gateways,
             lines: Lines::new(book),
+            answering: Answering::default(),
             workshop: Arc::clone(workshop),
+            sealed: SealedApps::open(&workshop.settings),
+            signing_in: SigningIn::default(),
+            live: Mutex::default(),
             alone: Mutex::default(),
         };
         Self { shared: Arc::new(shared), slots: Mutex::default(), started: OnceCell::new() }
@@ -181,6 +192,37 @@ impl NativeApps {
         }
     }
 
+    /// Who answers pages now.
+    pub(super) fn answering(&self) -> &Answering {
+        &self.shared.answering
+    }
+
+    /// What is kept of apps and nobody else may read.
+    pub(super) fn sealed(&self) -> &SealedApps {
+        &self.shared.sealed
+    }
+
+    /// Who is at a provider now.
+    pub(super) fn signing_in(&self) -> &SigningIn {
+        &self.shared.signing_in
+    }
+
+    /// What all apps have in common.
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// An app that runs now.
+    pub(super) fn live(&self, id: &str) -> Option<Arc<LiveApp>> {
+        lock(&self.shared.live).get(id).cloned()
+    }
+
+    /// Forgets what was set of an app that is removed, and its accounts.
+    pub(crate) async fn forget_sealed(&self, id: &str) -> Result<(), Failure> {
+        self.signing_in().forget(id, None);
+        self.sealed().forget(id).await
+    }
+
     /// The folders of the apps in a phase.
     pub(super) fn folders_in(&self, phase: NativePhase) -> Vec<NativeFolder> {
         let kept = self.all_kept().into_iter().filter(|kept| kept.state().phase == phase);
@@ -192,7 +234,8 @@ impl NativeApps {
         self.known(id).map(|folder| folder.standing()).ok_or_else(|| unknown(id))
     }
 
-    fn known(&self, id: &str) -> Option<NativeFolder> {
+    /// The folder of a known app.
+    pub(crate) fn known(&self, id: &str) -> Option<NativeFolder> {
         let kept = self.all_kept().into_iter().find(|kept| kept.folder().id() == id)?;
         Some(kept.folder().clone())
     }
@@ -214,7 +257,8 @@ impl NativeApps {
 impl Shared {
     /// Lets an app that answers take part. What it cannot give is told.
     pub(super) async fn take_in(&self, live: &Arc<LiveApp>) -> Vec<LeftOut> {
-        let mut left_out = Vec::new();
+        // First: what it gives may depend on what was set.
+        let mut left_out: Vec<LeftOut> = self.configure(live).await.into_iter().collect();
         if live.folder.parts().contains(&NativePart::Tool) {
             match NativeTools::described(live).await {
                 Ok(tool) => {
@@ -241,6 +285,7 @@ impl Shared {
                 left_out.extend(self.lines.take_in(live, line).await);
             }
         }
+        self.answering.take_in(live);
         left_out
     }
 
@@ -248,10 +293,17 @@ impl Shared {
     pub(super) fn take_out(&self, live: &Arc<LiveApp>) {
         self.hooks.take_out(live);
         self.gateways.take_out(live);
+        self.answering.take_out(live);
+        lock(&self.live).retain(|_, known| !Arc::ptr_eq(known, live));
         let mut tools = lock(&self.tools);
         if let Some(fewer) = tools.without(live) {
             *tools = Arc::new(fewer);
         }
+    }
+
+    /// Lets an app be found by its id.
+    pub(super) fn set_live(&self, live: &Arc<LiveApp>) {
+        lock(&self.live).insert(live.folder.id().to_owned(), Arc::clone(live));
     }
 
     /// Writes down what became of an app.

@@ -8,11 +8,15 @@ use crate::{
     trust::HostTrust,
 };
 use futures::future::join_all;
-use roost_apps::native::{NativeId, NativePackage};
+use roost_apps::{
+    Files,
+    native::{NativeId, NativePackage},
+};
 use roost_protocol::{Failure, Reason};
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// What lies in the folder of an app that must never run again.
@@ -28,6 +32,12 @@ impl Host {
     /// Starts every app of the home that may run, once, and returns when all of them answer or do not.
     pub async fn start_native_apps(&self) {
         self.inner.start_native_apps().await;
+    }
+
+    /// The files of a native app's pages, by their path from their folder.
+    pub async fn native_page_files(&self, id: &str) -> Result<Files, Failure> {
+        let (inner, id) = (Arc::clone(&self.inner), id.to_owned());
+        on_a_thread(move || inner.native_page_files(&id)).await
     }
 
     /// An app in the home's folder of native apps, if it may run now: installed and vouched for, or a link to the folder
@@ -51,7 +61,7 @@ impl Inner {
     }
 
     /// What is installed counts before what lies in the folder.
-    async fn native_folder(&self, id: &str) -> Result<NativeFolder, Failure> {
+    pub(super) async fn native_folder(&self, id: &str) -> Result<NativeFolder, Failure> {
         match self.library.program(id).await {
             Some(folder) => folder,
             None => folder_in(&self.settings, id).await,

@@ -19,6 +19,8 @@ pub struct NativeState {
     pub description: String,
     /// What it offers.
     pub provides: Vec<String>,
+    /// What it asks for, as it is written.
+    pub permissions: Vec<String>,
     /// How it came here.
     pub origin: NativeOrigin,
     /// Where it lies.
@@ -74,6 +76,7 @@ impl NativeState {
             version: manifest.version.clone(),
             description: manifest.description.clone(),
             provides: manifest.provides.iter().map(ToString::to_string).collect(),
+            permissions: manifest.written().map(str::to_owned).collect(),
             origin: folder.origin,
             folder: folder.path.clone(),
             phase: NativePhase::Starting,

@@ -214,8 +214,8 @@ impl PageSession {
         is_enough
     }
 
-    /// Somebody listens, so it is in use.
-    pub(super) fn touch(&self) {
+    /// Somebody listens or looks, so it is in use.
+    pub fn touch(&self) {
         *lock(&self.used) = Instant::now();
     }
 

@@ -32,6 +32,9 @@ const SESSIONS_MAX: usize = 64;
 /// How long a session stays when nobody listens and nobody calls: the host page was closed without a word.
 const IDLE_MAX: Duration = Duration::from_secs(120);
 
+/// The same for the page of a native app, which may stand alone in a tab that nobody looks at for a day.
+const NATIVE_IDLE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Who answers questions about rights.
 const PERSON: &str = "owner";
 
@@ -144,7 +147,8 @@ impl Pages<'_> {
         let run = inner.begin_run(beginning, json!({ "page": app, "digest": page.digest() })).await;
         let in_headers = inner.header_rights(&standing);
         // A page that may reach nobody can be held to it, where its scripts allow that.
-        let is_quiet = in_headers.is_empty() && page.manifest().agent.is_none();
+        let manifest = page.manifest();
+        let is_quiet = in_headers.is_empty() && manifest.agent.is_none() && !manifest.native;
         let strict = is_quiet.then(|| StrictPage::of(&page, sdk::script)).flatten();
         let id = random_hex()?;
         let new = NewSession { id, place, mode, page, standing, in_headers, strict, run, seen };
@@ -192,7 +196,8 @@ impl Pages<'_> {
     /// Ends what nobody uses any more.
     async fn sweep(self) {
         for session in self.sessions() {
-            if session.idle_for() > IDLE_MAX {
+            let idle_max = if session.page.manifest().native { NATIVE_IDLE_MAX } else { IDLE_MAX };
+            if session.idle_for() > idle_max {
                 self.host.inner.end_session(&session, EndOfPage::Left).await;
             }
         }
@@ -285,7 +290,8 @@ impl Inner {
             Err(error) => return Err(place::failure(error)),
         };
         let room = LABEL_CHARACTERS_MAX - MARK_CHARACTERS - 1;
-        let readable = id.as_str().get(..room).unwrap_or(id.as_str()).replace('_', "-");
+        let readable = id.as_str().get(..room).unwrap_or(id.as_str()).to_ascii_lowercase();
+        let readable = readable.replace(['_', '.'], "-");
         Ok(format!("{}-{mark}", readable.trim_matches('-')))
     }
 

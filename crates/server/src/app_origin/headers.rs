@@ -115,8 +115,12 @@ fn content_policy(frame: &Frame<'_>, is_opaque: bool) -> String {
     let sdk = format!("{base}/apps/_sdk/");
     let own = frame.session.map(|session| {
         let id = &session.page().manifest().id;
-        format!("{base}/apps/{id}/ {base}/binder/ui/{id}/")
+        match session.page().manifest().native {
+            true => format!("{base}/apps/{id}/ {base}/api/v1/apps/{id}/"),
+            false => format!("{base}/apps/{id}/ {base}/binder/ui/{id}/"),
+        }
     });
+    let is_native = frame.session.is_some_and(|session| session.page().manifest().native);
     let own = own.unwrap_or_default();
     let mut connect = own.clone();
     for right in frame.session.map(PageSession::header_rights).unwrap_or_default() {
@@ -132,11 +136,12 @@ fn content_policy(frame: &Frame<'_>, is_opaque: bool) -> String {
         Some(strict) => strict.hashes.join(" "),
         None => format!("'unsafe-inline' {own} {sdk}"),
     };
+    let forms = if is_native { own.as_str() } else { "'none'" };
     let mut policy = format!(
         "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline' {own}; \
          img-src {own} data: blob:; font-src {own} data: blob:; media-src {own} data: blob:; \
          connect-src {connect}; worker-src 'none'; frame-src 'none'; object-src 'none'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors {hosts}"
+         form-action {forms}; frame-ancestors {hosts}"
     );
     if strict.is_some() {
         policy.push_str("; require-trusted-types-for 'script'; trusted-types 'none'");

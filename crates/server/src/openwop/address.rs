@@ -3,7 +3,10 @@
 //! Nothing is normalised. Escapes are undone once, by whoever knows what the text is for.
 
 use super::refusal::{Code, Refusal};
-use crate::error::ErrorAnswer;
+use crate::{
+    coded::{coded_failure, is_coded},
+    error::ErrorAnswer,
+};
 use axum::{
     http::Uri,
     response::{IntoResponse as _, Response},
@@ -13,7 +16,7 @@ use roost_protocol::{Failure, Reason};
 use serde_json::json;
 
 /// Addresses below `/v1/` that are no part of the contract and answer as the rest of the host does.
-const OWN: [&str; 4] = ["/v1/agents", "/v1/services", "/v1/pages", "/v1/approvals"];
+const OWN: [&str; 5] = ["/v1/agents", "/v1/services", "/v1/pages", "/v1/approvals", "/v1/native-apps"];
 
 /// Whether failures at this address are answered in the form of the contract.
 pub(crate) fn is_contract(path: &str) -> bool {
@@ -26,6 +29,9 @@ pub(crate) fn is_contract(path: &str) -> bool {
 
 /// A failure of the host, in the form of whoever asks at this address.
 pub(crate) fn failure_at(path: &str, failure: Failure) -> Response {
+    if is_coded(path) {
+        return coded_failure(&failure);
+    }
     if !is_contract(path) {
         return ErrorAnswer(failure).into_response();
     }

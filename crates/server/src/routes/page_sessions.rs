@@ -279,7 +279,10 @@ fn shown(host: &Host, access: &Access, session: &PageSession) -> Result<Mounted,
     };
     let has_clipboard = session.header_rights().contains(&Right::Clipboard);
     let frame = FrameAttributes {
-        url: format!("{base}/apps/{id}/{entry}"),
+        url: match manifest.native {
+            true => format!("{base}/apps/{id}/ui/"),
+            false => format!("{base}/apps/{id}/{entry}"),
+        },
         origin,
         sandbox,
         allow: if has_clipboard { "clipboard-read; clipboard-write" } else { "" },

@@ -37,7 +37,7 @@ use std::{
     os::unix::net::UnixStream,
     path::Path,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -58,6 +58,8 @@ struct App {
     /// Questions to its model that nobody waits for any more.
     cancelled: Arc<Mutex<Vec<String>>>,
     lines: lines::Lines,
+    /// What it was last told, and at which part.
+    settings: Arc<Mutex<(&'static str, BTreeMap<String, String>)>>,
 }
 
 impl App {
@@ -75,6 +77,16 @@ impl App {
         HealthCheckResponse { healthy, version, name: self.name().to_owned() }
     }
 
+    fn configured(&self, part: &'static str, map: SettingsMap) {
+        let told = (part, map.values.into_iter().collect());
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = told;
+    }
+
+    fn settings(&self) -> String {
+        let told = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        serde_json::json!({ "part": told.0, "settings": told.1 }).to_string()
+    }
+
     /// Does what its input says; most inputs say nothing.
     async fn obey(&self, input: &str) -> Option<String> {
         let input: serde_json::Value = serde_json::from_str(input).ok()?;
@@ -86,6 +98,7 @@ impl App {
                 self.is_ill.store(true, Ordering::Relaxed);
                 Some("ill".to_owned())
             }
+            "tell settings" => Some(self.settings()),
             "send much" => Some("x".repeat(1 << 20)),
             "use memory" => Some(vec![1_u8; 2 << 30].len().to_string()),
             "reach programs" => Some(json_text(&reaching::programs(&input))),
@@ -160,7 +173,11 @@ impl ToolService for App {
         Ok(Response::new(ApprovalResponse { requires_approval: self.is("asks first") }))
     }
 
-    async fn configure(&self, _: Request<SettingsMap>) -> Result<Response<Empty>, Status> {
+    async fn configure(&self, request: Request<SettingsMap>) -> Result<Response<Empty>, Status> {
+        if self.is("hears no settings") {
+            return Err(Status::internal("on purpose"));
+        }
+        self.configured("tool", request.into_inner());
         Ok(Response::new(Empty {}))
     }
 }
@@ -228,6 +245,7 @@ async fn main() -> Result<()> {
         is_ill: Arc::default(),
         cancelled: Arc::default(),
         lines: lines::Lines::default(),
+        settings: Arc::default(),
     };
     let socket = app.environment.get("NEBO_APP_SOCK").context("NEBO_APP_SOCK is not set")?.clone();
     match app.name() {

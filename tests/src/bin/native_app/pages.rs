@@ -20,7 +20,8 @@ impl UiService for App {
         Ok(Response::new(self.health()))
     }
 
-    async fn configure(&self, _: Request<SettingsMap>) -> Result<Response<Empty>, Status> {
+    async fn configure(&self, request: Request<SettingsMap>) -> Result<Response<Empty>, Status> {
+        self.configured("ui", request.into_inner());
         Ok(Response::new(Empty {}))
     }
 
@@ -39,6 +40,7 @@ impl UiService for App {
             "/status" => answer(299, &[], String::new()),
             "/bad-status" => answer(7, &[], String::new()),
             "/large" => answer(200, &[], "x".repeat(5 << 20)),
+            "/settings" => answer(200, &[("content-type", "application/json")], self.settings()),
             "/die" => std::process::abort(),
             "/headers" => answer(
                 200,
@@ -46,6 +48,7 @@ impl UiService for App {
                     ("content-type", "text/html"),
                     ("set-cookie", "owner=me"),
                     ("access-control-allow-origin", "*"),
+                    ("content-security-policy", "default-src *"),
                     ("x-own", "1"),
                     ("bad name", "1"),
                 ],
