@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::Path};
 
-const FILES: [&str; 7] = ["common", "tool", "hooks", "ui", "gateway", "channel", "comm"];
+const FILES: [&str; 8] = ["common", "tool", "hooks", "ui", "gateway", "channel", "comm", "schedule"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -24,6 +24,8 @@ mod native_cut_off; // native apps whose host is killed
 mod native_examples; // native apps for authors
 mod native_hooks; // what native apps change in a turn
 mod native_identity; // whose native app it is
+mod native_care;
+mod native_inspector;
 mod native_install; // native apps in the library
 mod native_gateway; // as models
 mod native_lines; // as channels, and between agents
@@ -38,6 +40,7 @@ mod pages;
 mod postgres_cluster;
 mod reach;
 mod rights;
+mod schedules;
 mod secrets;
 mod runs;
 mod services;

@@ -257,7 +257,7 @@ fn an_app_that_answers_passes_every_test_in_its_sandbox() {
     assert_eq!(names, expected);
     assert_eq!(tests[1].2, "Echo 1.2.3");
     assert_eq!(tests[5].2, "a result, 2 characters");
-    let log = fs::read_to_string(home.root().join("logs/com.example.echo.log")).unwrap();
+    let log = fs::read_to_string(home.root().join("logs/native/com.example.echo/stderr.log")).unwrap();
     assert!(log.contains("[Echo] listening on "), "{log}");
     // A package that travels is tested as its folder is.
     let napp = home.outside().join("echo.napp");
@@ -298,7 +298,7 @@ fn an_app_that_misbehaves_fails_the_test_it_fails_and_leaves_nothing() {
 fn an_app_sees_its_six_variables_and_reaches_nothing_but_its_own() {
     let home = TestHome::new().with_variable("ANTHROPIC_API_KEY", "secret").with_variable("TZ", "UTC");
     assert_eq!(tested(&home, "tells its environment").0, 0);
-    let log = home.root().join("logs/com.example.echo.log");
+    let log = home.root().join("logs/native/com.example.echo/stderr.log");
     let said = fs::read_to_string(&log).unwrap();
     let said = said.lines().find(|line| line.starts_with('{')).unwrap().to_owned();
     let environment: Value = serde_json::from_str(&said).unwrap();

@@ -1,9 +1,12 @@
 //! The command line as clap reads it.
 
 mod bundles; // what the verbs for agent files and bundles take
+mod keys; // what `roost keys` and `roost secrets` take
 mod library; // what the verbs for installed apps take
+mod native; // what the verbs for running native apps take
 mod pages; // what `roost pages` and `roost approvals` take
 mod runs; // what `roost runs` takes
+mod schedules; // what `roost schedules` takes
 mod store; // what `roost store` takes
 mod storefront; // what a maintainer and an author of a store use
 mod trust; // what the verbs for signing and trust take
@@ -12,11 +15,14 @@ mod workspace; // what `roost workspace` takes
 pub(crate) use bundles::{
     New, NewArguments, NewLanguage, PackArguments, RuleSet, TestArguments, ValidateArguments,
 };
+pub(crate) use keys::{Keys, KeysArguments, SecretsArguments, SecretsVerb, TokenArguments, TokenVerb};
 pub(crate) use library::{
     InstallArguments, RemoveArguments, SettingsArguments, SideloadArguments, UpdateArguments,
 };
+pub(crate) use native::{InspectArguments, LogsArguments};
 pub(crate) use pages::{ApprovalsArguments, ApprovalsVerb, PagesArguments, PagesVerb};
 pub(crate) use runs::{RunsArguments, RunsVerb};
+pub(crate) use schedules::{SchedulesArguments, SchedulesVerb};
 pub(crate) use store::{SearchArguments, StoreArguments, StoreVerb};
 pub(crate) use storefront::{PublishArguments, StoreNativeVerb, StoreTokenVerb, StorefrontVerb};
 pub(crate) use trust::{PublisherVerb, SignArguments, SigningVerb, TrustedStoreVerb};
@@ -105,6 +111,10 @@ pub(crate) enum Command {
     Unsideload(RemoveArguments),
     /// Show or change the settings of a native app
     Settings(SettingsArguments),
+    /// Show what a native app was asked and answered
+    Inspect(InspectArguments),
+    /// Show what a native app printed
+    Logs(LogsArguments),
     /// Find apps: search catalogs, add and remove them; or run a store of your own
     Store(StoreArguments),
     /// Decide what models want to do and only a person may allow
@@ -115,6 +125,8 @@ pub(crate) enum Command {
     Secrets(SecretsArguments),
     /// Show what happened, go through it again, or carry it to another host
     Runs(RunsArguments),
+    /// Do things at set times: list, add, remove, switch on and off, run, look back
+    Schedules(SchedulesArguments),
     /// Read, write and restore files with history
     #[command(alias = "ws")]
     Workspace(WorkspaceArguments),
@@ -374,100 +386,6 @@ pub(crate) enum Repos {
         /// Id of the source
         id: String,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SecretsArguments {
-    #[command(subcommand)]
-    pub(crate) verb: Option<SecretsVerb>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SecretsVerb {
-    /// Show every name and who was granted it (the default); values are never shown
-    List,
-    /// Keep a value, read from standard input or asked for at a terminal
-    Set {
-        /// Letters, digits and `_`, as agents read it; or rapp-store/OWNER/REPOSITORY for a token of private apps
-        name: String,
-    },
-    /// Forget a value
-    Remove {
-        /// As `roost secrets` lists it
-        name: String,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct KeysArguments {
-    #[command(subcommand)]
-    pub(crate) what: Keys,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Keys {
-    /// Tokens for one workspace each
-    Token {
-        #[command(subcommand)]
-        verb: TokenVerb,
-    },
-    /// Keys to sign native apps with
-    Signing {
-        #[command(subcommand)]
-        verb: SigningVerb,
-    },
-    /// Publishers whose signatures are believed
-    Publisher {
-        #[command(subcommand)]
-        verb: PublisherVerb,
-    },
-    /// Stores whose signatures and revocations are believed
-    Store {
-        #[command(subcommand)]
-        verb: TrustedStoreVerb,
-    },
-    /// Show every key to sign with, and everyone who is believed
-    List,
-    /// Say whether a native app would be believed now
-    Verify {
-        /// The .napp, or the app's folder
-        path: PathBuf,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TokenVerb {
-    /// Make a token; it is shown this once
-    Create(TokenArguments),
-    /// Show every token with what it may do; tokens themselves are never shown
-    List,
-    /// Take a token back
-    Revoke {
-        /// As `roost keys token list` shows it
-        id: String,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TokenArguments {
-    /// Whose files
-    #[arg(long, default_value = "local")]
-    pub(crate) tenant: String,
-    /// Which of them
-    #[arg(long, default_value = "default")]
-    pub(crate) workspace: String,
-    /// What it may do: workspace:read, workspace:write, runs:read, runs:write; may stand more than once
-    #[arg(long = "scope", value_name = "SCOPE", default_values = ["workspace:read", "workspace:write"])]
-    pub(crate) scopes: Vec<String>,
-    /// Until then: a span such as 30d, a date, or a time such as 2026-12-31T12:00:00Z (default: for ever)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) expires: Option<String>,
-    /// What it is for
-    #[arg(long)]
-    pub(crate) note: Option<String>,
-    /// Requests in a second; 0 is no limit (default: 1000)
-    #[arg(long, value_name = "N")]
-    pub(crate) rate: Option<i64>,
 }
 
 #[derive(Debug, Args)]

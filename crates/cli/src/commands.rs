@@ -10,9 +10,11 @@ mod chat;
 mod consent;
 mod doctor;
 mod grants;
+mod inspect;
 mod install;
 mod keys;
 mod login;
+mod logs;
 mod models;
 mod new;
 mod open;
@@ -23,6 +25,7 @@ mod repos;
 mod rights;
 mod run;
 mod runs;
+mod schedules;
 mod secrets;
 mod services;
 mod sign;
@@ -66,8 +69,11 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Remove(remove) => apps::remove(config, remove, output).await,
         Command::Sideload(folder) => sideload::sideload(config, folder, output).await,
         Command::Unsideload(app) => sideload::unsideload(config, app, output).await,
+        Command::Inspect(arguments) => inspect::inspect(config, &arguments, output).await,
+        Command::Logs(arguments) => logs::logs(config, &arguments, output).await,
         Command::Store(arguments) => store::store(config, arguments, output).await,
         Command::Runs(runs) => runs::runs(config, runs, output).await,
+        Command::Schedules(arguments) => schedules::schedules(config, arguments, output).await,
         Command::Approvals(arguments) => approvals::approvals(config, arguments, output).await,
         Command::Pages(arguments) => pages::pages(config, arguments, output).await,
         Command::Settings(settings) => settings::settings(config, settings, output).await,

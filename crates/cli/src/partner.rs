@@ -66,6 +66,15 @@ impl Partner {
         }
     }
 
+    /// The running host and no other, for what only that one knows.
+    pub(crate) async fn find_running(config: Config) -> Result<Self, Failure> {
+        let running = RunningHost::find(&config.host.home).await.map(Self::Running);
+        running.ok_or_else(|| {
+            Failure::new(Reason::HostUnreachable, "no host of this home runs")
+                .with_next("start it with `roost up`")
+        })
+    }
+
     /// The same for what nobody else may hear: a running host counts only if it surely is the owner's.
     pub(crate) async fn find_trusted(config: Config) -> Result<Self, Failure> {
         match RunningHost::find(&config.host.home).await {
@@ -161,19 +170,20 @@ impl Partner {
     /// One question, answered by events. Dropping the stream ends what was asked for.
     pub(crate) async fn stream(
         &self,
+        method: Method,
         path: &str,
-        body: &Value,
+        body: Option<&Value>,
     ) -> Result<BoxStream<'static, Result<Value, Failure>>, Failure> {
         let (status, bytes) = match self {
             Self::Running(running) => {
-                let response = running.send("POST", path, Some(body)).await?;
+                let response = running.send(method.name(), path, body).await?;
                 (
                     response.status().as_u16(),
                     response.bytes_stream().map_err(|error| unreachable(&error)).boxed(),
                 )
             }
             Self::Private { .. } => {
-                let response = self.route(Method::Post, path, Some(body)).await?;
+                let response = self.route(method, path, body).await?;
                 let status = response.status().as_u16();
                 let stream = response.into_body().into_data_stream();
                 (status, stream.map_err(|error| unreachable(&error)).boxed())

@@ -165,7 +165,7 @@ impl Host {
 
 impl Inner {
     async fn answer(
-        &self,
+        self: &Arc<Self>,
         request: ChatRequest,
         on_event: Option<OnEvent<'_>>,
     ) -> Result<ChatAnswer, ChatFailure> {
@@ -243,7 +243,7 @@ impl Inner {
     }
 
     async fn answer_with_model(
-        &self,
+        self: &Arc<Self>,
         toolbox: &Arc<Toolbox>,
         request: ChatRequest,
         on_event: Option<OnEvent<'_>>,
@@ -277,7 +277,7 @@ impl Inner {
             run: run.as_ref().map(|run| run.id.as_str()),
         };
         let tools = AgentTools::new(self, toolbox, &caller);
-        let definitions = with_page_tools(&shortlist.tools);
+        let definitions = self.with_app_tool(with_page_tools(&shortlist.tools));
         let turn = Turn {
             model: &RecordedModel::new(&self.models, run.as_ref()),
             tools: &RecordedTools::new(&tools, run.as_ref()),

@@ -1,5 +1,4 @@
-//! Joins files, workers and callers: knows the agents of one home, keeps them current, runs calls.
-//! Serves no HTTP and reads no command line. Whatever asks for an agent, asks here.
+//! Joins files, workers and callers of one home, and runs calls. Serves no HTTP and reads no command line.
 
 mod settings; // what a host is told at its start
 mod host; // the agents of one home
@@ -25,6 +24,7 @@ mod memory; // what agents remembered
 mod calls; // what agents may ask of the host
 mod converse; // one turn of a conversation
 mod toolbox; // the agents as tools of a model
+pub mod schedules; // things done at set times
 mod conversations; // transcripts the host keeps
 pub mod local_models; // models of this machine
 pub mod peer; // another host as an agent

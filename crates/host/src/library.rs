@@ -22,8 +22,8 @@ mod store_apps; // programs from stores
 mod store_list; // what stores offer
 mod events; // what stores tell
 mod sideload; // programs from their authors' folders
+mod rebuilt; // and what becomes of them there
 
-pub(crate) use self::installed::{InstalledFiles, Owner};
 pub use self::{
     events::{EventOutcome, InstallEvent},
     files::WorkspaceFile,
@@ -39,6 +39,10 @@ pub use self::{
     store_list::{StoreAppDetail, StoreAuthor, StoreChange, StoreItem, StoreQuery},
     update::{UpdateOutcome, UpdateState},
 };
+pub(crate) use self::{
+    installed::{InstalledFiles, Owner},
+    rebuilt::watch_sideloaded,
+};
 pub use crate::settings::AppSettings;
 pub use roost_apps::library::{AppKind, AppOrigin, NativeChange, NativeRecord};
 
@@ -50,7 +54,7 @@ use crate::{
 use plan::Prepared;
 use roost_apps::library::{AppRecord, Change, Changed, Contents, Library};
 use roost_protocol::{Failure, Reason};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
 
 /// Plans that are kept so that what was shown is what is installed, without fetching it twice.
 const PLANS_KEPT_MAX: usize = 4;
@@ -63,6 +67,8 @@ pub(crate) struct LibraryState {
     plans: Mutex<Vec<Prepared>>,
     /// Who may vouch for programs.
     trust: HostTrust,
+    /// Builds that go on; what they write is taken when they are done.
+    building: AtomicUsize,
 }
 
 impl LibraryState {
@@ -73,7 +79,13 @@ impl LibraryState {
             tracing::error!(reason = failure.reason.code(), %failure, "the library of installed apps");
         }
         let trust = HostTrust::open(settings);
-        Self { library, changing: Arc::default(), plans: Mutex::default(), trust }
+        Self {
+            library,
+            changing: Arc::default(),
+            plans: Mutex::default(),
+            trust,
+            building: AtomicUsize::new(0),
+        }
     }
 
     fn keep_plan(&self, plan: Prepared) {

@@ -18,26 +18,35 @@ mod sealed; // what is kept of them and nobody else may read
 mod settings; // what can be set
 mod accounts; // accounts elsewhere
 mod workbench; // what an author sees of one
+mod schedulers; // what they do at set times
 mod prompt; // what a model is told of them
+mod app_tool; // what a model can do with them
+mod logs; // what they print
 mod trial; // a package tried out
 
+pub(crate) use self::{
+    app_tool::APP_TOOL,
+    folder::{app_of, native_named},
+    gateways::Gateways,
+    hooks::{Filtered, Hooks, Point},
+    schedulers::{FiredTriggers, Schedulers, Trigger, new_schedule, of_app},
+    tools::{NativeTool, NativeTools},
+};
 pub use self::{
     accounts::{OauthProvider, Renewing, ShownAccount, WrittenProvider, keep_connected},
     folder::{NativeFolder, NativeOrigin},
     letters::OutgoingMessage,
+    logs::NativeLog,
     pace::NativePace,
     pages::Unanswered,
     running::NativeApps,
     settings::{MASK, NativeSettings, SettingsChange, ShownSetting},
     state::{LeftOut, NativePhase, NativeState},
     trial::{native_answers, native_tests},
-    workbench::{NativeLog, Workbench},
-};
-pub(crate) use self::{
-    folder::{app_of, native_named},
-    gateways::Gateways,
-    hooks::{Filtered, Hooks, Point},
-    tools::{NativeTool, NativeTools},
+    workbench::Workbench,
 };
 pub use roost_runtime::{CommMessage, CommRequest};
 pub use roost_runtime::{PAGE_MESSAGE_BYTES_MAX, PageAnswer, PageRequest};
+pub use roost_runtime::{
+    Direction, EventKind, Followed, Following, InspectedEvent, Inspector, NativeStream, Payloads,
+};

@@ -10,12 +10,20 @@ use std::path::PathBuf;
 use tokio::sync::OnceCell;
 
 /// The tables of this crate. A step that was released never changes.
-const MIGRATIONS: &[Migration] = &[Migration {
-    owner: "host",
-    number: 1,
-    sqlite: include_str!("tables/0001.sqlite.sql"),
-    postgres: include_str!("tables/0001.postgres.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        owner: "host",
+        number: 1,
+        sqlite: include_str!("tables/0001.sqlite.sql"),
+        postgres: include_str!("tables/0001.postgres.sql"),
+    },
+    Migration {
+        owner: "host",
+        number: 2,
+        sqlite: include_str!("tables/0002.sqlite.sql"),
+        postgres: include_str!("tables/0002.postgres.sql"),
+    },
+];
 
 /// Every table of the database of a home, for whoever opens one beside its host.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Keeps a running host's knowledge of its folder current without being asked.
 
-use crate::host::Host;
+use crate::{host::Host, library::watch_sideloaded};
 use notify::{RecursiveMode, Watcher as _};
 use roost_protocol::{Failure, Reason};
 use std::{sync::Arc, time::Duration};
@@ -44,7 +44,11 @@ pub fn watch(host: &Host) -> Result<Watch, Failure> {
     let host = host.clone();
     let task = tokio::spawn(async move {
         // What changed in agents' folders while no host was there has waited long enough.
-        tokio::join!(look_whenever(host.clone(), changed), host.meet_folders());
+        tokio::join!(
+            look_whenever(host.clone(), changed),
+            host.meet_folders(),
+            watch_sideloaded(host.clone())
+        );
     });
     Ok(Watch { _watcher: watcher, task })
 }

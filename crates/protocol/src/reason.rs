@@ -298,6 +298,10 @@ reasons! {
     NativeNotRunning = "native_not_running", "The native app does not run.", "see its state and its log in the folder `logs` of the home";
     /// A native app ended or hung too often.
     NativeGivenUp = "native_given_up", "The native app failed too often and is not started again.", "see its log in the folder `logs` of the home, then start it again";
+    /// There is no schedule of this name.
+    UnknownSchedule = "unknown_schedule", "There is no schedule of this name.", "see `roost schedules`";
+    /// A schedule that would run a program.
+    TaskRefused = "task_refused", "A schedule says a message to the host; it runs no program.", "give a message with `--message`; an agent with the right `subprocess` can run programs";
     /// There is no native app of this id.
     UnknownNativeApp = "unknown_native_app", "There is no native app of this id.", "see which apps run in the answer of `roost doctor`";
     /// A native app did not come to answer.

@@ -43,6 +43,7 @@ pub(crate) async fn run_alone(
         descriptors: vec![theirs.into()],
         input: None,
         output: Some(writer),
+        errors: None,
         when_host_dies: WhenHostDies::End,
         entry: enclosed.entry,
         only: Some(path),

@@ -76,6 +76,7 @@ impl LocalModel {
             descriptors: Vec::new(),
             input: Some(input_end),
             output: Some(output),
+            errors: None,
             when_host_dies: WhenHostDies::End,
             entry: Entry::default(),
             only: None,

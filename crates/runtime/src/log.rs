@@ -1,9 +1,13 @@
-//! What agents print: one rotated file per agent file, and a count that stops floods.
+//! What agents and apps print: rotated files, and a count that stops floods.
 
 use std::{
     collections::HashMap,
-    fs::{self, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write as _},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    },
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -12,17 +16,33 @@ use std::{
 };
 use tokio::{net::unix::pipe, sync::Notify};
 
-/// A log rotates at this size: enough to understand a failure, small enough for hundreds of agents.
-const LOG_BYTES_MAX: u64 = 1 << 20;
+/// When a log is put aside, and how many such are kept.
+#[derive(Debug, Clone, Copy)]
+struct Rotation {
+    bytes_max: u64,
+    kept: usize,
+}
 
-/// Older files kept beside the current one.
-const LOGS_KEPT: usize = 2;
+/// Enough to understand a failure, small enough for hundreds of agents.
+const OF_AGENTS: Rotation = Rotation { bytes_max: 1 << 20, kept: 2 };
+
+/// As the native contract has it.
+const OF_APPS: Rotation = Rotation { bytes_max: 2 << 20, kept: 1 };
 
 /// Copied at once: as much as a pipe holds, so that a flood costs the host little.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Longest line that is held back until it is whole.
 const LINE_BYTES_MAX: usize = 16 << 10;
+
+/// One of the two streams that a native app prints to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeStream {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Errors,
+}
 
 /// What may be kept of something that an agent printed. Nothing means all of it, and that there is nothing to look for.
 pub type Clear = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
@@ -45,13 +65,42 @@ impl Logs {
         self.folder.join(format!("{}.log", file.file_name().unwrap_or_default().to_string_lossy()))
     }
 
+    /// Where what a native app prints is.
+    pub(crate) fn native_path(&self, id: &str, stream: NativeStream) -> PathBuf {
+        let name = match stream {
+            NativeStream::Output => "stdout.log",
+            NativeStream::Errors => "stderr.log",
+        };
+        self.folder.join("native").join(id).join(name)
+    }
+
     /// Copies everything from the pipe into the file's log until the last writer is gone.
     pub(crate) fn follow(&self, file: &Path, pipe: pipe::Receiver, printed: Arc<Printed>) {
-        let path = self.path(file);
+        self.copy_into(self.path(file), OF_AGENTS, pipe, Some(printed));
+    }
+
+    /// Where a native app prints to: what arrives there goes into its logs, for as long as it runs.
+    pub(crate) fn of_native(&self, id: &str) -> io::Result<(OwnedFd, OwnedFd)> {
+        let writer = |stream: NativeStream| -> io::Result<OwnedFd> {
+            let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+            let reader = pipe::Receiver::from_owned_fd(reader)?;
+            self.copy_into(self.native_path(id, stream), OF_APPS, reader, None);
+            Ok(writer)
+        };
+        Ok((writer(NativeStream::Output)?, writer(NativeStream::Errors)?))
+    }
+
+    fn copy_into(
+        &self,
+        path: PathBuf,
+        rotation: Rotation,
+        pipe: pipe::Receiver,
+        printed: Option<Arc<Printed>>,
+    ) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let log = open
             .entry(path.to_string_lossy().into_owned())
-            .or_insert_with(|| Arc::new(Mutex::new(Log { path, file: None, length: 0 })));
+            .or_insert_with(|| Arc::new(Mutex::new(Log { path, rotation, file: None, length: 0 })));
         // Ends by itself when the worker and its children are gone; they are killed before the host ends.
         drop(tokio::spawn(copy(pipe, Arc::clone(log), printed, Arc::clone(&self.clear))));
     }
@@ -88,7 +137,7 @@ impl Printed {
     }
 }
 
-async fn copy(pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Printed>, clear: Clear) {
+async fn copy(pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Option<Arc<Printed>>, clear: Clear) {
     let mut cleared = Cleared { clear, held: Vec::new() };
     let write = |bytes: &[u8]| {
         let written = log.lock().unwrap_or_else(PoisonError::into_inner).append(bytes);
@@ -102,7 +151,11 @@ async fn copy(pipe: pipe::Receiver, log: Arc<Mutex<Log>>, printed: Arc<Printed>,
         match pipe.try_read_buf(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Ok(0) | Err(_) => break,
-            Ok(read) => printed.add(read),
+            Ok(read) => {
+                if let Some(printed) = &printed {
+                    printed.add(read);
+                }
+            }
         }
         write(&cleared.pass(buffer));
     }
@@ -136,6 +189,7 @@ impl Cleared {
 #[derive(Debug)]
 struct Log {
     path: PathBuf,
+    rotation: Rotation,
     file: Option<File>,
     length: u64,
 }
@@ -147,13 +201,13 @@ impl Log {
         }
         if self.file.is_none() {
             if let Some(folder) = self.path.parent() {
-                fs::create_dir_all(folder)?;
+                DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             }
-            let file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            let file = self.open()?;
             self.length = file.metadata()?.len();
             self.file = Some(file);
         }
-        if self.length + bytes.len() as u64 > LOG_BYTES_MAX && self.length > 0 {
+        if self.length + bytes.len() as u64 > self.rotation.bytes_max && self.length > 0 {
             self.rotate()?;
         }
         if let Some(file) = &mut self.file {
@@ -167,22 +221,27 @@ impl Log {
         let numbered = |number: usize| {
             if number == 0 { self.path.clone() } else { self.path.with_extension(format!("log.{number}")) }
         };
-        for number in (0..LOGS_KEPT).rev() {
+        for number in (0..self.rotation.kept).rev() {
             match fs::rename(numbered(number), numbered(number + 1)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        self.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
+        self.file = Some(self.open()?);
         self.length = 0;
         Ok(())
+    }
+
+    /// What is printed is nobody else's to read.
+    fn open(&self) -> io::Result<File> {
+        OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cleared, LOG_BYTES_MAX, LOGS_KEPT, Log, Printed};
-    use std::{fs, sync::Arc, time::Duration};
+    use super::{Cleared, Log, OF_AGENTS, OF_APPS, Printed};
+    use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc, time::Duration};
 
     #[test]
     fn what_must_not_be_kept_is_found_however_it_arrives() {
@@ -203,18 +262,24 @@ mod tests {
     }
 
     #[test]
-    fn a_log_never_takes_more_than_its_share_of_the_disk() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut log = Log { path: folder.path().join("x_agent.py.log"), file: None, length: 0 };
-        for _ in 0..100 {
-            log.append(&[b'x'; 100_000]).unwrap();
+    fn a_log_never_takes_more_than_its_share_of_the_disk_and_is_nobody_else_s() {
+        for rotation in [OF_AGENTS, OF_APPS] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("new/x.log");
+            let mut log = Log { path: path.clone(), rotation, file: None, length: 0 };
+            for _ in 0..100 {
+                log.append(&[b'x'; 100_000]).unwrap();
+            }
+            let files: Vec<fs::Metadata> = fs::read_dir(path.parent().unwrap())
+                .unwrap()
+                .map(|entry| entry.unwrap().metadata().unwrap())
+                .collect();
+            assert_eq!(files.len(), rotation.kept + 1);
+            for file in files {
+                assert!(file.len() <= rotation.bytes_max);
+                assert_eq!(file.permissions().mode() & 0o777, 0o600);
+            }
         }
-        let files: Vec<u64> = fs::read_dir(folder.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().metadata().unwrap().len())
-            .collect();
-        assert_eq!(files.len(), LOGS_KEPT + 1);
-        assert!(files.iter().all(|length| *length <= LOG_BYTES_MAX));
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@
 //! app may run, and what its answers mean, is decided elsewhere.
 
 mod contract; // messages and calls, made from proto/
+mod inspector; // what apps were asked and answered
 mod connection; // the connection to an app
 mod orphan; // what an earlier host left
 mod reach; // where an app may go
@@ -18,6 +19,7 @@ mod hook; // hooks
 mod probe; // everything, tried once
 mod page; // what it answers a browser
 mod configure; // what it is told of its settings
+mod schedule; // schedules
 
 pub use self::{
     asking::Health,
@@ -25,10 +27,12 @@ pub use self::{
     comm::{CommMessage, CommRequest, CommStream},
     gateway::{GatewayPart, GatewayQuestion, GatewaySaid, GatewayStream, GatewayTool, GatewayUser},
     hook::{HookAnswer, HookSubscription},
+    inspector::{Direction, EventKind, Followed, Following, InspectedEvent, Inspector, Payloads},
     launch::NativeApp,
     page::{PAGE_MESSAGE_BYTES_MAX, PageAnswer, PageRequest},
     probe::Probed,
     reach::{MayReach, Reached},
+    schedule::{KeptSchedule, ScheduleDraft, ScheduleFired, ScheduleRun, ScheduleTriggers},
     tool::{ToolAnswer, ToolDescription},
 };
 

@@ -33,8 +33,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) descriptors: Vec<OwnedFd>,
     /// Standard input; empty when absent.
     pub(crate) input: Option<OwnedFd>,
-    /// Standard output and error.
+    /// Standard output, and error where that has no place of its own.
     pub(crate) output: Option<OwnedFd>,
+    /// Standard error.
+    pub(crate) errors: Option<OwnedFd>,
     pub(crate) when_host_dies: WhenHostDies,
     /// The sandbox it enters before it becomes the program.
     pub(crate) entry: Entry,
@@ -60,14 +62,12 @@ impl Launch<'_> {
         command
             .stdin(self.input.map_or_else(Stdio::null, Stdio::from))
             .kill_on_drop(self.when_host_dies == WhenHostDies::End);
-        match self.output {
-            Some(output) => {
-                command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output));
-            }
-            None => {
-                command.stdout(Stdio::null()).stderr(Stdio::null());
-            }
-        }
+        let errors = match (self.errors, &self.output) {
+            (None, Some(output)) => Some(output.try_clone()?),
+            (errors, _) => errors,
+        };
+        command.stdout(self.output.map_or_else(Stdio::null, Stdio::from));
+        command.stderr(errors.map_or_else(Stdio::null, Stdio::from));
         let first_foreign = FIRST_DESCRIPTOR + u32::try_from(self.descriptors.len()).unwrap_or(u32::MAX);
         let mappings = (FIRST_DESCRIPTOR as i32..)
             .zip(self.descriptors)

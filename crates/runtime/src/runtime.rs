@@ -7,8 +7,8 @@ use crate::{
     confinement::Layer,
     languages::{Languages, Machine},
     limits,
-    log::{Clear, Logs},
-    native::{NativeApp, NativeProgram},
+    log::{Clear, Logs, NativeStream},
+    native::{Inspector, NativeApp, NativeProgram},
     process::Ran,
     programs::Surface,
     proxy::Egress,
@@ -66,6 +66,7 @@ impl Runtime {
         let languages = Languages::new(&settings.cache, settings.surface, runners);
         let around = Surroundings {
             machine: Arc::clone(&machine),
+            inspector: Inspector::new(Arc::clone(&settings.clear)),
             logs: Logs::new(settings.logs, settings.clear),
             data: settings.data,
             host_calls,
@@ -85,6 +86,12 @@ impl Runtime {
     /// Starts a native app and waits until it answers.
     pub async fn start_native(&self, program: &NativeProgram) -> Result<NativeApp, Failure> {
         NativeApp::start(program, self.workers.surroundings()).await
+    }
+
+    /// What native apps were asked and answered lately.
+    #[must_use]
+    pub fn inspector(&self) -> &Inspector {
+        &self.workers.surroundings().inspector
     }
 
     /// The Python that files without a wish of their own run on.
@@ -148,6 +155,12 @@ impl Runtime {
     #[must_use]
     pub fn probes(&self) -> &[PathBuf; 2] {
         &self.probes
+    }
+
+    /// Where what a native app prints is.
+    #[must_use]
+    pub fn native_log_path(&self, id: &str, stream: NativeStream) -> PathBuf {
+        self.workers.logs().native_path(id, stream)
     }
 
     /// Where an agent file's log is.

@@ -73,6 +73,7 @@ impl TypeScript {
             descriptors: vec![given.channel, given.calls],
             input: None,
             output: Some(given.log),
+            errors: None,
             when_host_dies: WhenHostDies::End,
             entry: enclosed.entry,
             only: Some(path),

@@ -11,6 +11,7 @@ use crate::{
     frame::Frames,
     languages::Machine,
     log::{Logs, Printed},
+    native::Inspector,
     process::{self, CpuClock},
     proxy::Egress,
     zygote::Zygote,
@@ -74,6 +75,7 @@ pub(crate) enum Killer {
 pub(crate) struct Surroundings {
     pub(crate) machine: Arc<Machine>,
     pub(crate) logs: Logs,
+    pub(crate) inspector: Inspector,
     pub(crate) data: PathBuf,
     pub(crate) host_calls: Arc<dyn HostCalls>,
     pub(crate) egress: Arc<Egress>,

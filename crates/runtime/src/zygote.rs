@@ -92,6 +92,7 @@ impl Zygote {
             descriptors: vec![theirs],
             input: None,
             output: None,
+            errors: None,
             // Killed at once it could not end what its workers started.
             when_host_dies: WhenHostDies::CleanUp,
             entry,

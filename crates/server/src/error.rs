@@ -107,6 +107,7 @@ fn status_of(reason: Reason) -> StatusCode {
         | Reason::UnknownPageSession
         | Reason::UnknownNativeApp
         | Reason::UnknownApproval
+        | Reason::UnknownSchedule
         | Reason::UnknownVersion => StatusCode::NOT_FOUND,
         Reason::TokenRefused => StatusCode::UNAUTHORIZED,
         Reason::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,

@@ -35,6 +35,8 @@ use utoipa::{
         (name = "catalogs", description = "Where apps are found; for the owner only"),
         (name = "secrets", description = "Values that agents were granted; for the owner only"),
         (name = "runs", description = "What happened, and going through it again"),
+        (name = "schedules", description = "Things that are done at set times; for the owner only"),
+        (name = "apps", description = "Installed apps, and what native ones are asked; for the owner only"),
         (name = "tokens", description = "Who may use a workspace; for the owner only"),
         (name = "workspace", description = "Files with history, by the OpenWOP contract"),
         (name = "pages", description = "Page apps, mounting them, and what they may do; for the owner only"),

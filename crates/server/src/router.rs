@@ -131,6 +131,7 @@ pub(crate) fn described_routes() -> OpenApiRouter<Host> {
         .merge(workspace_extras())
         .merge(forms)
         .merge(runs())
+        .merge(schedules())
         .merge(run_imports)
         .merge(pages())
         .merge(page_imports)
@@ -171,6 +172,19 @@ fn runs() -> OpenApiRouter<Host> {
         .routes(routes!(routes::runs::export))
 }
 
+/// Things that are done at set times.
+fn schedules() -> OpenApiRouter<Host> {
+    use routes::schedules;
+    OpenApiRouter::new()
+        .routes(routes!(schedules::list, schedules::add))
+        .routes(routes!(schedules::show, schedules::change, schedules::remove))
+        .routes(routes!(schedules::enable))
+        .routes(routes!(schedules::disable))
+        .routes(routes!(schedules::run))
+        .routes(routes!(schedules::history))
+        .routes(routes!(schedules::schedulers, schedules::choose))
+}
+
 /// Installed apps.
 fn apps() -> OpenApiRouter<Host> {
     use routes::{apps, lines};
@@ -189,6 +203,8 @@ fn apps() -> OpenApiRouter<Host> {
         .routes(routes!(apps::roll_back))
         .routes(routes!(lines::say))
         .routes(routes!(lines::carry))
+        .routes(routes!(routes::inspections::list))
+        .routes(routes!(routes::native_logs::tail))
 }
 
 /// Native apps, their settings and accounts.
@@ -211,7 +227,8 @@ fn native_apps() -> OpenApiRouter<Host> {
         .routes(routes!(dev::unsideload))
         .routes(routes!(dev::apps))
         .routes(routes!(dev::relaunch))
-        .routes(routes!(dev::logs))
+        .routes(routes!(routes::native_logs::follow))
+        .routes(routes!(routes::inspections::follow))
         .routes(routes!(dev::context))
         .routes(routes!(dev::tools))
         .routes(routes!(dev::execute))

@@ -30,7 +30,7 @@ pub(crate) async fn approvals(
     if output.json {
         output.document(&answer);
     } else {
-        output.line(&format!("{word} {id}: page {}", text(&answer["page"])));
+        output.line(&format!("{word} {id}: {}", text(&answer["page"])));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -45,12 +45,9 @@ fn list(listed: &Value, output: Output) {
         output.line("Nothing waits for approval.");
     }
     for approval in approvals {
-        output.line(&format!(
-            "{}  {} the page {}",
-            text(&approval["id"]),
-            text(&approval["action"]),
-            text(&approval["page"])
-        ));
+        let action = text(&approval["action"]);
+        let what = if matches!(action, "install" | "uninstall") { "app" } else { "page" };
+        output.line(&format!("{}  {action} the {what} {}", text(&approval["id"]), text(&approval["page"])));
         for ask in approval["asks"].as_array().into_iter().flatten() {
             output.line(&format!("    it may ask to {}", text(ask)));
         }

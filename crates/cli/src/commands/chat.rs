@@ -11,7 +11,7 @@ use crate::{
     args::ChatArguments,
     config::Config,
     output::Output,
-    partner::{Partner, failure_in},
+    partner::{Method, Partner, failure_in},
 };
 use futures::StreamExt as _;
 use roost_host::Conversations;
@@ -69,8 +69,7 @@ async fn once(
     output: &Output,
 ) -> Result<ExitCode, Failure> {
     if output.json {
-        let answer =
-            partner.ask(crate::partner::Method::Post, "/chat", Some(&session.request(message))).await?;
+        let answer = partner.ask(Method::Post, "/chat", Some(&session.request(message))).await?;
         session.said(message, &answer)?;
         output.document(&answer);
         return Ok(ExitCode::SUCCESS);
@@ -129,7 +128,7 @@ async fn turn(
     message: &str,
     screen: &mut Screen,
 ) -> Result<Value, Failure> {
-    let mut events = partner.stream("/chat/stream", &session.request(message)).await?;
+    let mut events = partner.stream(Method::Post, "/chat/stream", Some(&session.request(message))).await?;
     while let Some(event) = events.next().await {
         let event = event?;
         match event["type"].as_str() {

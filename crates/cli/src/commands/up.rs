@@ -60,6 +60,7 @@ pub(crate) async fn up(
     let (served, rest) = tokio::select! {
         served = serving => served,
         never = host.take_what_waits() => match never {},
+        never = host.keep_schedules() => match never {},
     };
     rest?;
     drop((watching, believing, renewing, record, book));

@@ -3,6 +3,7 @@
 use super::hooked::Before;
 use crate::{
     host::Inner,
+    native::APP_TOOL,
     pages::is_page_tool,
     perform::{ChosenBy, Request},
     toolbox::Toolbox,
@@ -11,11 +12,11 @@ use futures::future::BoxFuture;
 use roost_chat::{ToolAnswer, ToolCall, Tools};
 use roost_protocol::{CallOutcome, Failure, ModelUse, UserGuid};
 use serde_json::{Map, Value, json};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The agents as a turn uses them.
 pub(super) struct AgentTools<'a> {
-    inner: &'a Inner,
+    inner: &'a Arc<Inner>,
     toolbox: &'a Toolbox,
     caller: &'a Caller<'a>,
     /// Signals of the agent before, and which agents there were.
@@ -36,7 +37,7 @@ pub(super) struct Caller<'a> {
 }
 
 impl<'a> AgentTools<'a> {
-    pub(super) fn new(inner: &'a Inner, toolbox: &'a Toolbox, caller: &'a Caller<'a>) -> Self {
+    pub(super) fn new(inner: &'a Arc<Inner>, toolbox: &'a Toolbox, caller: &'a Caller<'a>) -> Self {
         Self { inner, toolbox, caller, chain: Mutex::default(), spent: Mutex::default() }
     }
 
@@ -62,7 +63,7 @@ struct Chain {
 
 impl Tools for AgentTools<'_> {
     fn has(&self, name: &str) -> bool {
-        self.toolbox.has(name) || is_page_tool(name)
+        self.toolbox.has(name) || is_page_tool(name) || name == APP_TOOL
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
@@ -70,6 +71,9 @@ impl Tools for AgentTools<'_> {
             // An agent that has the name keeps it.
             if is_page_tool(&call.name) && !self.toolbox.has(&call.name) {
                 return self.inner.run_page_tool(call, self.caller.run).await;
+            }
+            if call.name == APP_TOOL && !self.toolbox.has(&call.name) {
+                return self.inner.run_app_tool(call, self.caller.run).await;
             }
             let arguments = match self.inner.before_tool(call, self.caller.user).await {
                 Before::Run(arguments) => arguments,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl Inner {
     /// Runs what a person wrote as a call. Works with and without a model.
     pub(super) async fn answer_explicit(
-        &self,
+        self: &Arc<Self>,
         explicit: Result<Explicit, ExplicitProblem>,
         toolbox: &Arc<Toolbox>,
         request: &ChatRequest,

@@ -20,6 +20,7 @@ use crate::{
     pages::PageMemory,
     program::Workshop,
     runs::{Resolved, RunState},
+    schedules::ScheduleState,
     settings::HostSettings,
     shelves::Shelves,
     store::Store,
@@ -101,6 +102,7 @@ impl Host {
             tokens: Tokens::new(),
             resolved,
             runs: RunState::default(),
+            schedules: ScheduleState::default(),
         };
         let host = Self { inner: Arc::new(inner) };
         host.inner.native.answered_by(Arc::downgrade(&host.inner));

@@ -12,6 +12,7 @@ use roost_apps::{
 use roost_protocol::{Failure, Reason};
 use std::{
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -81,6 +82,7 @@ impl AppLibrary {
         let failed = |why: String| Failure::new(Reason::BuildFailed, format!("make build: {why}"));
         let make = roost_runtime::find_program("make", &surface.search_path)
             .ok_or_else(|| failed("there is no program `make`".to_owned()))?;
+        let _building = Building::begin(&self.inner().library.building);
         let words = ["-C".into(), folder.into(), "build".into()];
         let ran = roost_runtime::run(&make, &words, &surface.tool_environment, BUILD_WITHIN).await?;
         if ran.succeeded {
@@ -90,5 +92,21 @@ impl AppLibrary {
         let skipped = printed.len().saturating_sub(BUILD_OUTPUT_BYTES_MAX);
         let start = (skipped..=printed.len()).find(|place| printed.is_char_boundary(*place)).unwrap_or(0);
         Err(failed(printed[start..].trim().to_owned()))
+    }
+}
+
+/// A build goes on for as long as this value lives.
+struct Building<'a>(&'a AtomicUsize);
+
+impl<'a> Building<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -2,7 +2,7 @@
 //! signatures alone, wherever it came from.
 
 use super::{
-    AppLibrary,
+    AppLibrary, LibraryState,
     source::{StoreApp, program_refused},
 };
 use roost_apps::{
@@ -11,6 +11,7 @@ use roost_apps::{
 };
 use roost_protocol::{Failure, Reason};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// What a store says of an app.
 #[derive(Debug, Deserialize)]
@@ -108,5 +109,12 @@ impl AppLibrary {
         Ok(match answer {
             DetailAnswer::Inside { app } | DetailAnswer::Plain(app) => app,
         })
+    }
+}
+
+impl LibraryState {
+    /// True when this home believes a store.
+    pub(crate) fn has_stores(&self) -> bool {
+        self.trust.list().is_ok_and(|trust| !trust.stores.is_empty())
     }
 }

@@ -11,6 +11,7 @@ use super::{
     pace::NativePace,
     pages::Answering,
     sealed::SealedApps,
+    schedulers::Schedulers,
     state::{LeftOut, NativePhase, NativeState},
     tools::NativeTools,
 };
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     pub(super) sealed: SealedApps,
     signing_in: SigningIn,
     live: Mutex<BTreeMap<String, Arc<LiveApp>>>,
+    schedulers: Schedulers,
     /// Held while apps run: two hosts of one home would end each other's.
     alone: Mutex<Option<LockFile>>,
 }
@@ -85,6 +87,7 @@ impl NativeApps {
             sealed: SealedApps::open(&workshop.settings),
             signing_in: SigningIn::default(),
             live: Mutex::default(),
+            schedulers: Schedulers::default(),
             alone: Mutex::default(),
         };
         Self { shared: Arc::new(shared), slots: Mutex::default(), started: OnceCell::new() }
@@ -223,6 +226,11 @@ impl NativeApps {
         self.sealed().forget(id).await
     }
 
+    /// Who keeps schedules now.
+    pub(crate) fn schedulers(&self) -> &Schedulers {
+        &self.shared.schedulers
+    }
+
     /// The folders of the apps in a phase.
     pub(super) fn folders_in(&self, phase: NativePhase) -> Vec<NativeFolder> {
         let kept = self.all_kept().into_iter().filter(|kept| kept.state().phase == phase);
@@ -286,6 +294,10 @@ impl Shared {
             }
         }
         self.answering.take_in(live);
+        if live.folder.parts().contains(&NativePart::Schedule) {
+            let taken = self.schedulers.take_in(live);
+            left_out.extend(taken.err().map(|failure| LeftOut::new("schedule", &failure)));
+        }
         left_out
     }
 
@@ -295,6 +307,7 @@ impl Shared {
         self.gateways.take_out(live);
         self.answering.take_out(live);
         lock(&self.live).retain(|_, known| !Arc::ptr_eq(known, live));
+        self.schedulers.take_out(live);
         let mut tools = lock(&self.tools);
         if let Some(fewer) = tools.without(live) {
             *tools = Arc::new(fewer);

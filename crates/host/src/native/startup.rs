@@ -13,6 +13,7 @@ use roost_apps::{
     native::{NativeId, NativePackage},
 };
 use roost_protocol::{Failure, Reason};
+use roost_runtime::Inspector;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -27,6 +28,12 @@ impl Host {
     #[must_use]
     pub fn native_apps(&self) -> &NativeApps {
         &self.inner.native
+    }
+
+    /// What native apps were asked and answered lately.
+    #[must_use]
+    pub fn inspector(&self) -> &Inspector {
+        self.inner.runtime.inspector()
     }
 
     /// Starts every app of the home that may run, once, and returns when all of them answer or do not.

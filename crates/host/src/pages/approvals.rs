@@ -1,12 +1,17 @@
-//! What a model wants to do with pages waits here for a person: always, whatever else is allowed, and over restarts.
+//! What a model wants to do with pages and apps waits here for a person: always, whatever else is allowed, and over
+//! restarts.
 
 use super::{
     PageId, Pages,
     changes::{PageChanges, PageFile, drafted},
     place,
 };
-use crate::host::Inner;
-use roost_protocol::{Failure, Reason};
+use crate::{
+    host::Inner,
+    library::{Choice, InstallSource},
+    native::APP_TOOL,
+};
+use roost_protocol::{Digest, Failure, Reason};
 use roost_workspace::{
     Author, Condition, Content, FilePath, Prefix, WorkspaceError, Workspaces, Write, Writer,
 };
@@ -25,12 +30,12 @@ const FOLDER: &str = "approvals/";
 pub struct Approval {
     /// Its name.
     pub id: String,
-    /// Which page.
+    /// Which page, or which app.
     pub page: String,
     /// What is to be done.
     #[serde(flatten)]
     pub wish: PageWish,
-    /// What the page would ask for, in words.
+    /// What it would ask for, in words.
     #[serde(default)]
     pub asks: Vec<String>,
     /// Milliseconds since 1970.
@@ -40,7 +45,7 @@ pub struct Approval {
     pub run: Option<String>,
 }
 
-/// What a model wants to do with a page.
+/// What a model wants to do with a page or an app.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "lowercase")]
 pub enum PageWish {
@@ -58,6 +63,15 @@ pub enum PageWish {
     },
     /// Remove it.
     Delete,
+    /// Install an app: exactly what was looked at then.
+    Install {
+        /// Where it is, as a person would write it.
+        source: String,
+        /// The digest of all of its files.
+        digest: Digest,
+    },
+    /// Remove an app.
+    Uninstall,
 }
 
 impl PageWish {
@@ -67,6 +81,7 @@ impl PageWish {
             Self::Create { .. } => "CreateApp",
             Self::Update { .. } => "UpdateApp",
             Self::Delete => "DeleteApp",
+            Self::Install { .. } | Self::Uninstall => APP_TOOL,
         }
     }
 }
@@ -93,7 +108,20 @@ impl Inner {
                 let (_files, _found) = self.page_found(page).await?;
                 Vec::new()
             }
+            // Whoever asks for these has looked at what they mean.
+            PageWish::Install { .. } | PageWish::Uninstall => Vec::new(),
         };
+        self.let_wait(page, wish, asks, run).await
+    }
+
+    /// Lets a wish that was looked at wait for a person.
+    pub(crate) async fn let_wait(
+        &self,
+        page: &str,
+        wish: PageWish,
+        asks: Vec<String>,
+        run: Option<&str>,
+    ) -> Result<Approval, Failure> {
         let workspaces = self.store.workspaces().await?;
         if waiting(&workspaces).await?.len() >= WAITING_MAX {
             let message = format!("{WAITING_MAX} approvals wait already");
@@ -145,6 +173,13 @@ impl Pages<'_> {
             }
             PageWish::Update { changes } => self.update(&approval.page, changes, &writer).await?,
             PageWish::Delete => self.delete(&approval.page, &writer).await?,
+            PageWish::Install { source, digest } => {
+                let source = InstallSource::parse(&source)?;
+                self.host.library().install(&source, Some(digest), &Choice::Policy, "the owner").await?;
+            }
+            PageWish::Uninstall => {
+                self.host.library().remove(&approval.page).await?;
+            }
         }
         Ok(approval)
     }

@@ -2,7 +2,7 @@
 
 use super::{
     asking::said_no,
-    connection::MESSAGE_BYTES_MAX,
+    connection::{Channel, MESSAGE_BYTES_MAX},
     contract::{
         Attachment, ChannelConnectRequest, ChannelSendRequest, Empty, InboundMessage, MessageAction,
         MessageSender, channel_service_client::ChannelServiceClient,
@@ -12,7 +12,6 @@ use super::{
 };
 use roost_protocol::Failure;
 use std::{collections::BTreeMap, time::Duration};
-use tonic::transport::Channel;
 
 /// How long an app may take to say who it is, and to leave.
 const BRIEFLY: Duration = Duration::from_secs(5);

@@ -2,7 +2,7 @@
 
 use super::{
     asking::said_no,
-    connection::MESSAGE_BYTES_MAX,
+    connection::{Channel, MESSAGE_BYTES_MAX},
     contract::{
         self, CommConnectRequest, CommRegisterRequest, CommSendRequest, CommSubscribeRequest,
         CommUnsubscribeRequest, Empty, comm_service_client::CommServiceClient,
@@ -12,7 +12,6 @@ use super::{
 };
 use roost_protocol::Failure;
 use std::{collections::BTreeMap, time::Duration};
-use tonic::transport::Channel;
 
 /// How long an app may take to say who it is, and to leave.
 const BRIEFLY: Duration = Duration::from_secs(5);

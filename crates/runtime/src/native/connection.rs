@@ -3,8 +3,11 @@
 use hyper_util::rt::TokioIo;
 use std::{io, path::Path};
 use tokio::net::UnixStream;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::{self, Endpoint};
 use tower::service_fn;
+
+/// What apps are asked through: every call is recorded on its way.
+pub(super) use super::inspector::Recorded as Channel;
 
 /// Largest message either way: what servers of this contract take unless they say otherwise.
 pub(super) const MESSAGE_BYTES_MAX: usize = 4 << 20;
@@ -15,7 +18,7 @@ const STREAM_WINDOW_BYTES: u32 = 64 << 10;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 
 /// Connects to a socket that somebody listens on.
-pub(super) async fn connect(socket: &Path) -> io::Result<Channel> {
+pub(super) async fn connect(socket: &Path) -> io::Result<transport::Channel> {
     // Opened before the rest, so that nobody who listens is told from somebody who does not speak the protocol.
     let stream = UnixStream::connect(socket).await?;
     let mut first = Some(stream);

@@ -1,7 +1,7 @@
 //! Language models of an app: one question, and what it answers while it writes it.
 
 use super::{
-    connection::MESSAGE_BYTES_MAX,
+    connection::{Channel, MESSAGE_BYTES_MAX},
     contract::{
         CancelRequest, GatewayEvent, GatewayMessage, GatewayRequest, GatewayToolDef, UserContext,
         gateway_service_client::GatewayServiceClient,
@@ -11,7 +11,6 @@ use super::{
 };
 use roost_protocol::Failure;
 use std::time::Duration;
-use tonic::transport::Channel;
 
 /// How long an app may take to hear that nobody waits any more.
 const CANCEL_WITHIN: Duration = Duration::from_secs(5);

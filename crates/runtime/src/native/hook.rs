@@ -1,13 +1,12 @@
 //! Hooks of an app: where it wants to take part, and what it makes of a payload.
 
 use super::{
-    connection::MESSAGE_BYTES_MAX,
+    connection::{Channel, MESSAGE_BYTES_MAX},
     contract::{Empty, HookRegistration, HookRequest, hook_service_client::HookServiceClient},
     launch::NativeApp,
 };
 use roost_protocol::{Failure, Reason};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tonic::transport::Channel;
 
 /// How long an app may take to list its hooks.
 const LIST_WITHIN: Duration = Duration::from_secs(5);

@@ -1,11 +1,15 @@
 //! From a program on disk to a process that answers, and back to nothing.
 
-use super::{NativeProgram, asking, connection, orphan};
+use super::{
+    NativeProgram, asking,
+    connection::{self, Channel},
+    inspector::Inspector,
+    orphan,
+};
 use crate::{
     cgroup::Group,
     exit::{Exit, ExitWatch, ended},
     languages::Needs,
-    log::Printed,
     process::{self, Launch, WhenHostDies},
     proxy::Proxy,
     sandbox::{Connecting, HandedOver, LanguageFiles, Listening, Notices, Refused, receive_descriptors},
@@ -20,7 +24,7 @@ use std::{
         fd::OwnedFd,
         unix::{fs::PermissionsExt as _, net::UnixStream},
     },
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -28,7 +32,7 @@ use tokio::{
     sync::{oneshot, watch},
     time::sleep,
 };
-use tonic::{Response, Status, transport::Channel};
+use tonic::{Response, Status};
 
 /// The first descriptor after the standard ones; the program finds it closed.
 const HAND_OVER_DESCRIPTOR: i32 = 3;
@@ -72,7 +76,7 @@ impl NativeApp {
         program.check_socket_path()?;
         orphan::end_earlier(&program.mark);
         let app = Self::spawn(program, around).await?;
-        let started = tokio::time::timeout(program.startup, app.answers(program)).await;
+        let started = tokio::time::timeout(program.startup, app.answers(program, &around.inspector)).await;
         match started {
             Ok(Ok(())) => Ok(app),
             Ok(Err(failure)) => Err(app.given_up(failure).await),
@@ -103,8 +107,7 @@ impl NativeApp {
         }
         let (ours, theirs) = UnixStream::pair().map_err(refuse)?;
         ours.set_nonblocking(true).map_err(refuse)?;
-        let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .map_err(|error| refuse(error.into()))?;
+        let (output, errors) = around.logs.of_native(&program.id).map_err(refuse)?;
         let child = Launch {
             program: &program.binary,
             arguments: Vec::new(),
@@ -112,7 +115,8 @@ impl NativeApp {
             working_directory: &program.folder,
             descriptors: vec![theirs.into()],
             input: None,
-            output: Some(writer),
+            output: Some(output),
+            errors: Some(errors),
             when_host_dies: WhenHostDies::End,
             entry: enclosed.entry,
             only: Some(path),
@@ -125,9 +129,6 @@ impl NativeApp {
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = watch::channel(None);
         drop(tokio::spawn(keep(child, killed, sender)));
-        let log = tokio::net::unix::pipe::Receiver::from_owned_fd(reader).map_err(refuse)?;
-        let printed = Arc::new(Printed::new(program.limits.output_bytes()));
-        around.logs.follow(Path::new(&program.id), log, printed);
         let handed = receive_descriptors(&ours).await.map_err(refuse)?;
         let refused = Arc::new(Refused::default());
         let (notices, proxy) = attend(handed, program, around, &refused).map_err(refuse)?;
@@ -151,19 +152,20 @@ impl NativeApp {
     }
 
     /// Waits for the socket and for every service behind it.
-    async fn answers(&self, program: &NativeProgram) -> Result<(), Failure> {
-        let channel = loop {
+    async fn answers(&self, program: &NativeProgram, inspector: &Inspector) -> Result<(), Failure> {
+        let connected = loop {
             if let Some(exit) = *self.exit.borrow() {
                 return Err(early_end(exit));
             }
             match connection::connect(&self.socket).await {
-                Ok(channel) => break channel,
+                Ok(connected) => break connected,
                 // Not there, or there and nobody listens yet.
                 Err(_) => sleep(LOOK_EVERY).await,
             }
         };
         // Nobody else may ask it. A file that is gone again is the app's own affair.
         fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o600)).ok();
+        let channel = Channel::new(connected, inspector.trace(&program.id));
         *self.channel.lock().unwrap_or_else(PoisonError::into_inner) = Some(channel);
         for service in &program.services {
             let mut exit = self.exit.clone();

@@ -96,6 +96,7 @@ mod tests {
             descriptors: Vec::new(),
             input: None,
             output: None,
+            errors: None,
             when_host_dies: WhenHostDies::End,
             entry: crate::sandbox::Entry::default(),
             only: None,

@@ -1,13 +1,12 @@
 //! Tools of an app.
 
 use super::{
-    connection::MESSAGE_BYTES_MAX,
+    connection::{Channel, MESSAGE_BYTES_MAX},
     contract::{Empty, ExecuteRequest, tool_service_client::ToolServiceClient},
     launch::NativeApp,
 };
 use roost_protocol::Failure;
 use std::time::Duration;
-use tonic::transport::Channel;
 
 /// How long an app may take to describe a tool.
 const DESCRIBE_WITHIN: Duration = Duration::from_secs(5);

@@ -1,50 +1,28 @@
-//! Native apps for those who write them: from the folder in which one is written to a running app, its log, and trying
+//! Native apps for those who write them: from the folder in which one is written to a running app, and trying
 //! tools. For the owner only.
 
 use crate::{
     error::ErrorAnswer,
     owner::Owner,
-    request::{JsonBody, PathOf, QueryOf},
-    serve::Stopping,
+    request::{JsonBody, PathOf},
 };
-use axum::{
-    Extension, Json,
-    extract::State,
-    response::{
-        Sse,
-        sse::{Event as Sent, KeepAlive},
-    },
-};
-use futures::{Stream, stream};
+use axum::{Json, extract::State};
 use roost_host::{
     Host, NoProgress, Request,
     library::Choice,
-    native::{NativeLog, NativeOrigin, NativePhase},
+    native::{NativeOrigin, NativePhase},
 };
 use roost_protocol::{AgentState, Reason};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
 /// Who sideloads when a client does.
 const BY: &str = "the owner";
-
-/// How often a log is looked at for more.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-
-/// Proxies close connections that are silent for half a minute.
-const COMMENT_EVERY: Duration = Duration::from_secs(15);
 
 /// The folder of an app.
 #[derive(Deserialize)]
 pub(crate) struct Folder {
     path: String,
-}
-
-/// Which of the two; what an app prints is one log here.
-#[derive(Deserialize)]
-pub(crate) struct Which {
-    stream: Option<String>,
 }
 
 /// A tool and what it is given.
@@ -117,52 +95,6 @@ async fn sideloaded(host: &Host, path: &str) -> Result<Json<Value>, ErrorAnswer>
     let installed = host.library().sideload(path.as_ref(), &Choice::Policy, BY).await?;
     let app = installed.app;
     Ok(Json(json!({ "appId": app.id, "name": app.name, "version": app.version, "path": path })))
-}
-
-/// What an app prints: the last 32 KiB, then more as it comes.
-#[utoipa::path(get, path = "/api/v1/dev/apps/{id}/logs", tag = "native", params(("id" = String, Path), ("stream" = Option<String>, Query)), responses((status = 200, content_type = "text/event-stream", body = String)))]
-pub(crate) async fn logs(
-    _: Owner,
-    State(host): State<Host>,
-    stopping: Option<Extension<Stopping>>,
-    PathOf(id): PathOf,
-    QueryOf(Which { stream: which }): QueryOf<Which>,
-) -> Result<Sse<impl Stream<Item = Result<Sent, Infallible>>>, ErrorAnswer> {
-    if which.is_some_and(|which| !matches!(which.as_str(), "" | "stdout" | "stderr")) {
-        return Err(ErrorAnswer::new(Reason::BadRequest, "`stream` is stdout or stderr"));
-    }
-    let log = host.native_log(&id).await?;
-    let stopping = stopping.map(|Extension(stopping)| stopping);
-    let following = Following { log, stopping, lines: VecDeque::new() };
-    let events = stream::unfold(following, |mut following| async move {
-        let line = following.next().await?;
-        Some((Ok(Sent::default().data(line)), following))
-    });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_EVERY)))
-}
-
-/// One open stream.
-struct Following {
-    log: NativeLog,
-    stopping: Option<Stopping>,
-    lines: VecDeque<String>,
-}
-
-impl Following {
-    async fn next(&mut self) -> Option<String> {
-        loop {
-            if let Some(line) = self.lines.pop_front() {
-                return Some(line);
-            }
-            self.lines.extend(self.log.more());
-            if self.lines.is_empty() {
-                tokio::select! {
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
-                    () = Stopping::wait(self.stopping.as_ref()) => return None,
-                }
-            }
-        }
-    }
 }
 
 /// What an author sees of an app: its files, its manifest, whether it runs, and what it printed.

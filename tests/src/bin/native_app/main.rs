@@ -5,6 +5,7 @@ mod pages; // what it answers a browser
 mod reaching; // whom it tries to reach
 mod models; // what it answers as a model
 mod lines; // messages it brings and takes
+mod schedules; // what it does at set times
 
 #[allow(
     dead_code,
@@ -27,6 +28,7 @@ use contract::{
     comm_service_server::CommServiceServer,
     gateway_service_server::GatewayServiceServer,
     hook_service_server::HookServiceServer,
+    schedule_service_server::ScheduleServiceServer,
     tool_service_server::{ToolService, ToolServiceServer},
     ui_service_server::UiServiceServer,
 };
@@ -60,6 +62,7 @@ struct App {
     lines: lines::Lines,
     /// What it was last told, and at which part.
     settings: Arc<Mutex<(&'static str, BTreeMap<String, String>)>>,
+    kept: schedules::Kept,
 }
 
 impl App {
@@ -246,6 +249,7 @@ async fn main() -> Result<()> {
         cancelled: Arc::default(),
         lines: lines::Lines::default(),
         settings: Arc::default(),
+        kept: schedules::Kept::default(),
     };
     let socket = app.environment.get("NEBO_APP_SOCK").context("NEBO_APP_SOCK is not set")?.clone();
     match app.name() {
@@ -267,6 +271,7 @@ async fn main() -> Result<()> {
     Server::builder()
         .add_service(ToolServiceServer::new(app.clone()))
         .add_service(HookServiceServer::new(app.clone()))
+        .add_service(ScheduleServiceServer::new(app.clone()))
         .add_service(UiServiceServer::new(app.clone()))
         .add_service(GatewayServiceServer::new(app.clone()))
         .add_service(ChannelServiceServer::new(app.clone()))
