@@ -1,4 +1,4 @@
-//! Hooks of native apps: who is asked, in which order, what counts of an answer, and every point of a turn.
+//! Hooks of native apps: who is asked, in which order, what counts of an answer, and where they take part in a turn.
 
 use crate::native_running::{app_folder, host, sideload};
 use roost_host::{
@@ -113,7 +113,7 @@ async fn an_app_that_is_late_three_times_is_not_asked_for_a_while() {
 }
 
 #[test]
-fn an_app_takes_part_at_every_point_of_a_turn() {
+fn an_app_takes_part_in_a_turn_wherever_it_asked_to() {
     let model = ModelServer::new();
     let home = TestHome::new()
         .with_variable("OPENAI_BASE_URL", model.base_url())
@@ -146,4 +146,13 @@ fn an_app_takes_part_at_every_point_of_a_turn() {
         let said = fs::read_to_string(&log).unwrap_or_default();
         said.contains("action session.message_append") && said.contains("\"role\":\"assistant\"")
     });
+    ask(r#"call ManageMemory {"memory_type": "fact", "content": "tea at four"}"#);
+    let recalled = ask(r#"call ContextMemory {"full_recall": true}"#);
+    assert!(recalled["response"].as_str().unwrap().contains("tea at four +Marks"), "{recalled}");
+    let streamed = host.post("/chat/stream", &json!({ "user_input": "say one" }));
+    let is_marked_piece = |line: &str| {
+        let event: Option<Value> = line.strip_prefix("data: ").and_then(|data| serde_json::from_str(data).ok());
+        event.is_some_and(|event| event["type"] == "delta" && event.to_string().contains("+Marks"))
+    };
+    assert!(streamed.body.lines().any(is_marked_piece), "{}", streamed.body);
 }

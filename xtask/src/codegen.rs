@@ -21,11 +21,14 @@ pub(crate) fn write(root: &Path) -> Result<()> {
 
 /// What the program says about its routes. Asked instead of linked: tidy must not need the whole workspace built.
 fn openapi(root: &Path) -> Result<Vec<u8>> {
-    let mut command = Command::new("cargo");
-    command.args(["run", "--quiet", "--package", "roost-cli", "--", "openapi", "--home"]);
+    // With everything of the workspace, as all other steps build it: alone it would be compiled anew, with other features.
+    let mut build = Command::new("cargo");
+    let built = build.args(["build", "--quiet", "--workspace", "--bin", "roost"]).current_dir(root).status();
+    ensure!(built.context("start cargo")?.success(), "the program does not build");
+    let mut command = Command::new(root.join("target/debug/roost"));
     // A home that is not there, so that nobody's settings are read.
-    let printed =
-        command.arg(root.join("target/no-home")).current_dir(root).output().context("start cargo")?;
+    command.args(["openapi", "--home"]).arg(root.join("target/no-home"));
+    let printed = command.current_dir(root).output().context("start roost")?;
     let errors = String::from_utf8_lossy(&printed.stderr);
     ensure!(printed.status.success(), "`roost openapi` ended with {}: {errors}", printed.status);
     Ok(printed.stdout)
