@@ -36,7 +36,9 @@ as ada test word_count
 
 step "the maintainer opens a store"
 as maintainer store init shelf --name "The shelf"
-as maintainer store serve shelf --port 0 >serving 2>serving.log &
+printf '\nmaintainer$ roost store serve shelf --port 0 &\n' >&2
+# Not through `as`: what is ended at the end has to be the server, not the shell around it.
+ROOST_HOME="$work/maintainer" "$roost" store serve shelf --port 0 >serving 2>serving.log &
 server=$!
 until grep -q listening serving; do kill -0 "$server" && sleep 0.1; done
 address=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' serving)

@@ -151,7 +151,8 @@ fn an_app_takes_part_in_a_turn_wherever_it_asked_to() {
     assert!(recalled["response"].as_str().unwrap().contains("tea at four +Marks"), "{recalled}");
     let streamed = host.post("/chat/stream", &json!({ "user_input": "say one" }));
     let is_marked_piece = |line: &str| {
-        let event: Option<Value> = line.strip_prefix("data: ").and_then(|data| serde_json::from_str(data).ok());
+        let event: Option<Value> =
+            line.strip_prefix("data: ").and_then(|data| serde_json::from_str(data).ok());
         event.is_some_and(|event| event["type"] == "delta" && event.to_string().contains("+Marks"))
     };
     assert!(streamed.body.lines().any(is_marked_piece), "{}", streamed.body);

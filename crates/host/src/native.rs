@@ -24,14 +24,6 @@ mod app_tool; // what a model can do with them
 mod logs; // what they print
 mod trial; // a package tried out
 
-pub(crate) use self::{
-    app_tool::APP_TOOL,
-    folder::{app_of, native_named},
-    gateways::Gateways,
-    hooks::{Filtered, Hooks, Point},
-    schedulers::{FiredTriggers, Schedulers, Trigger, new_schedule, of_app},
-    tools::{NativeTool, NativeTools},
-};
 pub use self::{
     accounts::{OauthProvider, Renewing, ShownAccount, WrittenProvider, keep_connected},
     folder::{NativeFolder, NativeOrigin},
@@ -45,8 +37,16 @@ pub use self::{
     trial::{native_answers, native_tests},
     workbench::Workbench,
 };
+pub(crate) use self::{
+    app_tool::APP_TOOL,
+    folder::{app_of, native_named},
+    gateways::Gateways,
+    hooks::{Filtered, Hooks, Point},
+    schedulers::{FiredTriggers, Schedulers, Trigger, new_schedule, of_app},
+    tools::{NativeTool, NativeTools},
+};
 pub use roost_runtime::{CommMessage, CommRequest};
-pub use roost_runtime::{PAGE_MESSAGE_BYTES_MAX, PageAnswer, PageRequest};
 pub use roost_runtime::{
     Direction, EventKind, Followed, Following, InspectedEvent, Inspector, NativeStream, Payloads,
 };
+pub use roost_runtime::{PAGE_MESSAGE_BYTES_MAX, PageAnswer, PageRequest};

@@ -11,7 +11,6 @@ use roost_apps::{
 };
 use roost_protocol::{Failure, Reason};
 use serde::Deserialize;
-use serde_json::Value;
 
 /// What a store says of an app.
 #[derive(Debug, Deserialize)]

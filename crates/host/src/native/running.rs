@@ -10,8 +10,8 @@ use super::{
     letters::{Line, Lines, OutgoingMessage},
     pace::NativePace,
     pages::Answering,
-    sealed::SealedApps,
     schedulers::Schedulers,
+    sealed::SealedApps,
     state::{LeftOut, NativePhase, NativeState},
     tools::NativeTools,
 };

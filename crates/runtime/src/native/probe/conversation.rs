@@ -5,6 +5,7 @@ use super::{
 };
 use crate::native::{
     asking,
+    connection::Channel,
     contract::{
         CancelRequest, ChannelConnectRequest, ChannelSendRequest, CommConnectRequest, CommMessage,
         CommRegisterRequest, CommSendRequest, CommSubscribeRequest, CommUnsubscribeRequest, Empty,
@@ -12,7 +13,6 @@ use crate::native::{
         comm_service_client::CommServiceClient, gateway_service_client::GatewayServiceClient,
     },
 };
-use tonic::transport::Channel;
 
 impl Probes<'_> {
     pub(super) async fn gateway(&mut self, channel: Channel) {

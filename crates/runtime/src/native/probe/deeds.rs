@@ -1,15 +1,17 @@
 //! Tools, pages, schedules and hooks.
 
 use super::{MESSAGE_BYTES_MAX, NAME, Probes, client, no_settings, own_error, shown};
-use crate::native::contract::{
-    CreateScheduleRequest, DeleteScheduleRequest, Empty, GetScheduleRequest, HookRequest, HttpRequest,
-    ListSchedulesRequest, Schedule, ScheduleHistoryRequest, ScheduleNameRequest, ScheduleResponse,
-    UpdateScheduleRequest, hook_service_client::HookServiceClient,
-    schedule_service_client::ScheduleServiceClient, tool_service_client::ToolServiceClient,
-    ui_service_client::UiServiceClient,
+use crate::native::{
+    connection::Channel,
+    contract::{
+        CreateScheduleRequest, DeleteScheduleRequest, Empty, GetScheduleRequest, HookRequest, HttpRequest,
+        ListSchedulesRequest, Schedule, ScheduleHistoryRequest, ScheduleNameRequest, ScheduleResponse,
+        UpdateScheduleRequest, hook_service_client::HookServiceClient,
+        schedule_service_client::ScheduleServiceClient, tool_service_client::ToolServiceClient,
+        ui_service_client::UiServiceClient,
+    },
 };
 use serde_json::{Value, json};
-use tonic::transport::Channel;
 
 /// Once a year, so that nothing fires by itself meanwhile.
 const ONCE_A_YEAR: &str = "0 0 0 1 1 *";
