@@ -141,7 +141,7 @@ fn an_app_takes_part_in_a_turn_wherever_it_asked_to() {
     assert!(system.contains("section of Marks"), "sections: {system}");
     assert!(system.ends_with("+Marks"), "before the model: {system}");
     assert!(sent.to_string().contains("steered by Marks"), "{sent}");
-    let log = home.root().join("logs/com.example.marks.log");
+    let log = home.root().join("logs/native/com.example.marks/stderr.log");
     until("the action was told", || {
         let said = fs::read_to_string(&log).unwrap_or_default();
         said.contains("action session.message_append") && said.contains("\"role\":\"assistant\"")
