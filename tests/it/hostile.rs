@@ -22,7 +22,7 @@ const MEASURE_FOR: Duration = Duration::from_secs(3);
 const HOSTILE_AT_ONCE: usize = 6;
 
 /// Rounds to measure at most.
-const ROUNDS_MAX: usize = 3;
+const ROUNDS_MAX: usize = 6;
 
 /// Small, so that every limit is met several times while the healthy agent is measured.
 const SETTINGS: &str = "[limits]\nwall_seconds = 2\ncpu_seconds = 1\noutput_mb = 1\nresult_mb = 1\n";

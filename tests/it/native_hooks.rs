@@ -118,7 +118,11 @@ fn an_app_takes_part_in_a_turn_wherever_it_asked_to() {
     let home = TestHome::new()
         .with_variable("OPENAI_BASE_URL", model.base_url())
         .with_variable("OPENAI_MODEL", "scripted");
-    home.settings("[policy.local]\nallow = [\"hooks:*\"]\n");
+    home.settings("[policy.local]\nallow = [\"hooks:*\", \"memory:write\"]\n");
+    for agent in ["manage_memory_agent.py", "context_memory_agent.py"] {
+        fs::copy(roost_tests::repository_root().join("agents").join(agent), home.agents().join(agent))
+            .unwrap();
+    }
     let more = json!({ "provides": ["hooks", "tool:echo"], "permissions": ["hook:*"] });
     sideload(&home, &app_folder(&home, "com.example.marks", "Marks", &more));
     let host = home.up();
@@ -146,7 +150,8 @@ fn an_app_takes_part_in_a_turn_wherever_it_asked_to() {
         let said = fs::read_to_string(&log).unwrap_or_default();
         said.contains("action session.message_append") && said.contains("\"role\":\"assistant\"")
     });
-    ask(r#"call ManageMemory {"memory_type": "fact", "content": "tea at four"}"#);
+    let stored = ask(r#"call ManageMemory {"memory_type": "fact", "content": "tea at four"}"#);
+    assert!(stored["response"].as_str().unwrap().contains("tea at four +Marks"), "{stored}");
     let recalled = ask(r#"call ContextMemory {"full_recall": true}"#);
     assert!(recalled["response"].as_str().unwrap().contains("tea at four +Marks"), "{recalled}");
     let streamed = host.post("/chat/stream", &json!({ "user_input": "say one" }));

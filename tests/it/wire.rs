@@ -41,8 +41,13 @@ fn address_of(path: &str) -> String {
 #[track_caller]
 fn assert_failed(answer: &Answer, status: u16, reason: &str) {
     assert_eq!(answer.status, status, "{answer:?}");
-    assert_eq!(answer.header("content-type"), Some("application/json"), "{answer:?}");
     let body = answer.json();
+    if is_coded(answer) {
+        assert_eq!(answer.header("roost-reason"), Some(reason), "{answer:?}");
+        assert_eq!(body["code"], status, "{body}");
+        return;
+    }
+    assert_eq!(answer.header("content-type"), Some("application/json"), "{answer:?}");
     if body.get("message").is_some() {
         // Routes of the workspace contract have the shape of that.
         let code = if reason == "bad_request" { &body["error"] } else { &body["details"]["reason"] };
@@ -51,6 +56,14 @@ fn assert_failed(answer: &Answer, status: u16, reason: &str) {
     }
     assert_eq!(body["reason"], reason, "{body}");
     assert!(body["error"].is_string() && body["next"].is_string(), "{body}");
+}
+
+/// True for a failure in the form that clients of native apps were promised: a number and a message, and no more.
+fn is_coded(answer: &Answer) -> bool {
+    let body = answer.json();
+    let is_complete = body.as_object().is_some_and(|fields| fields.len() == 2) && body["message"].is_string();
+    let is_their_type = answer.header("content-type") == Some("application/json; charset=utf-8");
+    is_complete && body["code"].is_number() && is_their_type
 }
 
 /// Every file below a folder with its content.
