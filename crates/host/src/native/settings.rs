@@ -6,6 +6,7 @@
 use super::{
     accounts::account_right,
     folder::NativeFolder,
+    gateways::USER_TOKEN,
     launch::LiveApp,
     running::{NativeApps, Shared},
     sealed::SealedApp,
@@ -26,9 +27,6 @@ pub const MASK: &str = "••••••••";
 
 /// Most settings of an app that does not say what can be set.
 const FREE_SETTINGS_MAX: usize = 64;
-
-/// The secret of the vault that apps with `user:token` are told as `token`.
-const USER_TOKEN: &str = "USER_TOKEN";
 
 /// The settings of one app.
 #[derive(Debug, Clone, Serialize)]
