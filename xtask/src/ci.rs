@@ -188,7 +188,8 @@ fn local_model(root: &Path) -> Result<Ended> {
     let built = root.join(LOCAL_MODEL_TARGET).join("release/roost-local-model");
     std::fs::copy(&built, program.with_file_name("roost-local-model"))
         .context("put the program beside the host")?;
-    let stories = ["test", "--package", "roost-tests", "--test", "it", "--quiet", "local_model"];
+    // As everything else was built: one package alone has other features, and would be compiled anew.
+    let stories = ["test", "--workspace", "--test", "it", "--quiet", "local_model"];
     finish(command(root, "cargo", &stories).env("ROOST_TEST_MODEL", &model))
 }
 
