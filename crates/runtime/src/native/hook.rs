@@ -1,11 +1,12 @@
 //! Hooks of an app: where it wants to take part, and what it makes of a payload.
 
 use super::{
+    asking::said_no,
     connection::{Channel, MESSAGE_BYTES_MAX},
     contract::{Empty, HookRegistration, HookRequest, hook_service_client::HookServiceClient},
     launch::NativeApp,
 };
-use roost_protocol::{Failure, Reason};
+use roost_protocol::Failure;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long an app may take to list its hooks.
@@ -52,11 +53,7 @@ impl NativeApp {
         let mut hooks = client(self.channel()?);
         let asked = hooks.apply_filter(request(hook, payload));
         let answer = self.ask(HOOK_WITHIN, "HookService.ApplyFilter", asked).await?;
-        if !answer.error.is_empty() {
-            // What an app says is data: one line of it is enough.
-            let told: String = answer.error.chars().take(300).flat_map(char::escape_debug).collect();
-            return Err(Failure::new(Reason::AgentRaised, format!("HookService.ApplyFilter: {told}")));
-        }
+        said_no("HookService.ApplyFilter", answer.error)?;
         Ok(HookAnswer { payload: answer.payload, handled: answer.handled })
     }
 
