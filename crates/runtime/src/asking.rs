@@ -1,11 +1,21 @@
-//! How many questions wait for workers: a host that waits for one only may wait on the spot.
+//! How many questions wait for answers: a host that waits for one only may wait on the spot.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-/// Counts the questions that wait for an answer, over all workers of a host.
+/// Whoever answered within this the last time is worth waiting for on the spot.
+const QUICK: Duration = Duration::from_micros(500);
+
+/// How long the thread is kept for an answer: a few answers of a quick agent, and no longer than a thread of the
+/// runtime may be kept from other work.
+const WAIT_ON_THE_SPOT: Duration = Duration::from_micros(100);
+
+/// Counts the questions that wait for an answer, over all workers and native apps of a host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asking(Arc<AtomicUsize>);
 
@@ -23,9 +33,10 @@ impl Asking {
 }
 
 impl Asked {
-    /// True when no other question waited as this one began.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.others == 0
+    /// How long its thread may be kept for the answer of somebody who took so long the last time. Only for the sole
+    /// question: with more, the processor is needed by those who answer.
+    pub(crate) fn on_the_spot(&self, last_answer_took: Duration) -> Duration {
+        if self.others == 0 && last_answer_took < QUICK { WAIT_ON_THE_SPOT } else { Duration::ZERO }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod contract; // messages and calls, made from proto/
 mod inspector; // what apps were asked and answered
+mod line; // the socket of an app
 mod connection; // the connection to an app
 mod orphan; // what an earlier host left
 mod reach; // where an app may go

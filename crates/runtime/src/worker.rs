@@ -29,13 +29,6 @@ use tokio::{
 /// CPU time after which a call counts as computing for long.
 const LONG_COMPUTING: Duration = Duration::from_millis(200);
 
-/// An agent that answered within this the last time is worth waiting for on the spot.
-const QUICK: Duration = Duration::from_micros(500);
-
-/// How long the thread is kept for an answer: a few answers of a quick agent, and no longer than a thread of the
-/// runtime may be kept from other work.
-const WAIT_ON_THE_SPOT: Duration = Duration::from_micros(100);
-
 /// How long the last bytes of a process that ended may take, and its end after its last bytes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -303,9 +296,7 @@ impl Worker {
         let (pid, cpu) = (self.pid, self.cpu);
         let asked = Instant::now();
         let among = self.asking.enter();
-        // Only the sole caller may keep its thread: with more, the processor is needed by the agents themselves.
-        let is_worth_it = among.is_alone() && self.last_answer_took < QUICK;
-        let on_the_spot = if is_worth_it { WAIT_ON_THE_SPOT } else { Duration::ZERO };
+        let on_the_spot = among.on_the_spot(self.last_answer_took);
         let answered = {
             let frames = &mut self.frames;
             let mut exchange = pin!(async {

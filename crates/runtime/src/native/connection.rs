@@ -1,10 +1,30 @@
 //! The connection to an app: HTTP/2 on a Unix socket, opened once and kept.
+//!
+//! A call goes straight into the connection's own queue, and whoever asked is woken straight from it. Clients with more in
+//! between hand every call from task to task, and each of those hands takes longer than an app that answers.
 
-use hyper_util::rt::TokioIo;
-use std::{io, path::Path};
-use tokio::net::UnixStream;
-use tonic::transport::{self, Endpoint};
-use tower::service_fn;
+use super::line::{Line, Watch};
+use crate::asking::Asking;
+use bytes::Bytes;
+use h2::{RecvStream, client::SendRequest};
+use http_body_util::BodyExt as _;
+use hyper::{
+    body::{Body, Frame},
+    http::{
+        Request, Response, Uri,
+        uri::{Authority, Parts, Scheme},
+    },
+};
+use std::{
+    future::poll_fn,
+    io,
+    path::Path,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, ready},
+    time::Instant,
+};
+use tonic::{Code, Status, body::Body as Message};
 
 /// What apps are asked through: every call is recorded on its way.
 pub(super) use super::inspector::Recorded as Channel;
@@ -17,27 +37,127 @@ pub(super) const MESSAGE_BYTES_MAX: usize = 4 << 20;
 const STREAM_WINDOW_BYTES: u32 = 64 << 10;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 
-/// Connects to a socket that somebody listens on.
-pub(super) async fn connect(socket: &Path) -> io::Result<transport::Channel> {
-    // Opened before the rest, so that nobody who listens is told from somebody who does not speak the protocol.
-    let stream = UnixStream::connect(socket).await?;
-    let mut first = Some(stream);
-    let again = socket.to_owned();
-    let connector = service_fn(move |_| {
-        let (first, again) = (first.take(), again.clone());
-        async move {
-            let stream = match first {
-                Some(stream) => stream,
-                None => UnixStream::connect(again).await?,
-            };
-            Ok::<_, io::Error>(TokioIo::new(stream))
+/// An open connection. It closes once all clones are gone and all calls are over.
+#[derive(Debug, Clone)]
+pub(super) struct Connection {
+    socket: Arc<Path>,
+    current: Arc<Mutex<SendRequest<Bytes>>>,
+    watch: Arc<Watch>,
+}
+
+impl Connection {
+    /// Connects to a socket that somebody listens on.
+    pub(super) async fn open(socket: &Path, asking: &Asking) -> io::Result<Self> {
+        let watch = Watch::new(asking);
+        let current = Arc::new(Mutex::new(open(socket, &watch).await?));
+        Ok(Self { socket: socket.into(), current, watch })
+    }
+
+    /// Sends a question, and returns when the answer begins.
+    pub(super) async fn send(&self, request: Request<Message>) -> Result<Response<Received>, Status> {
+        let (mut head, message) = request.into_parts();
+        // Every question of the contract is one message.
+        let message = message.collect().await?.to_bytes();
+        head.uri = addressed(head.uri)?;
+        let mut requests = self.ready().await?;
+        let began = Instant::now();
+        let _asked = self.watch.begin();
+        let (answer, mut question) =
+            requests.send_request(Request::from_parts(head, ()), false).map_err(lost)?;
+        question.send_data(message, true).map_err(lost)?;
+        let answer = answer.await.map_err(lost)?;
+        self.watch.answered(began.elapsed());
+        Ok(answer.map(|answer| Received { answer, is_whole: false }))
+    }
+
+    /// The connection, opened once more where the app closed it.
+    async fn ready(&self) -> Result<SendRequest<Bytes>, Status> {
+        let current = self.current().clone();
+        if let Ok(ready) = current.ready().await {
+            return Ok(ready);
         }
-    });
-    // The address is never looked up; it only stands in the requests.
-    Endpoint::from_static("http://localhost")
-        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        let opened =
+            open(&self.socket, &self.watch).await.map_err(|error| Status::unavailable(error.to_string()))?;
+        self.current().clone_from(&opened);
+        opened.ready().await.map_err(lost)
+    }
+
+    fn current(&self) -> MutexGuard<'_, SendRequest<Bytes>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn open(socket: &Path, watch: &Arc<Watch>) -> io::Result<SendRequest<Bytes>> {
+    let line = Line::open(socket, watch).await?;
+    let (requests, connection) = h2::client::Builder::new()
+        .initial_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .connect_with_connector(connector)
+        .enable_push(false)
+        .handshake(line)
         .await
-        .map_err(io::Error::other)
+        .map_err(io::Error::other)?;
+    let watch = Arc::clone(watch);
+    // Ends when nobody can ask any more, or with the app.
+    drop(tokio::spawn(async move {
+        let mut connection = pin!(connection);
+        let carried = poll_fn(|context| watch.carry(context, |context| connection.as_mut().poll(context)));
+        if let Err(error) = carried.await {
+            tracing::debug!(%error, "the connection to an app");
+        }
+    }));
+    Ok(requests)
+}
+
+/// The address is never looked up; it only stands in the requests.
+fn addressed(uri: Uri) -> Result<Uri, Status> {
+    let mut parts = Parts::from(uri);
+    parts.scheme = Some(Scheme::HTTP);
+    parts.authority = Some(Authority::from_static("localhost"));
+    Uri::from_parts(parts).map_err(|error| Status::internal(error.to_string()))
+}
+
+/// What is sent back, piece by piece, and how the call ended.
+#[derive(Debug)]
+pub(super) struct Received {
+    answer: RecvStream,
+    is_whole: bool,
+}
+
+impl Body for Received {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if !self.is_whole {
+            if let Some(piece) = ready!(self.answer.poll_data(context)) {
+                let piece = piece.map_err(lost)?;
+                // It is on its way to whoever asked: the app may send as much again.
+                self.answer.flow_control().release_capacity(piece.len()).map_err(lost)?;
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+            self.is_whole = true;
+        }
+        let trailers = ready!(self.answer.poll_trailers(context)).map_err(lost)?;
+        Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.answer.is_end_stream()
+    }
+}
+
+/// Why a call did not come to its end, as a status: by the table of gRPC over HTTP/2.
+fn lost(error: h2::Error) -> Status {
+    let code = match error.reason() {
+        None => Code::Unavailable,
+        Some(h2::Reason::REFUSED_STREAM) => Code::Unavailable,
+        Some(h2::Reason::CANCEL) => Code::Cancelled,
+        Some(h2::Reason::ENHANCE_YOUR_CALM) => Code::ResourceExhausted,
+        Some(h2::Reason::INADEQUATE_SECURITY) => Code::PermissionDenied,
+        Some(_) => Code::Internal,
+    };
+    Status::new(code, error.to_string())
 }

@@ -2,8 +2,7 @@
 
 use super::{
     NativeProgram, asking,
-    connection::{self, Channel},
-    inspector::Inspector,
+    connection::{Channel, Connection},
     orphan,
 };
 use crate::{
@@ -76,7 +75,7 @@ impl NativeApp {
         program.check_socket_path()?;
         orphan::end_earlier(&program.mark);
         let app = Self::spawn(program, around).await?;
-        let started = tokio::time::timeout(program.startup, app.answers(program, &around.inspector)).await;
+        let started = tokio::time::timeout(program.startup, app.answers(program, around)).await;
         match started {
             Ok(Ok(())) => Ok(app),
             Ok(Err(failure)) => Err(app.given_up(failure).await),
@@ -152,12 +151,12 @@ impl NativeApp {
     }
 
     /// Waits for the socket and for every service behind it.
-    async fn answers(&self, program: &NativeProgram, inspector: &Inspector) -> Result<(), Failure> {
+    async fn answers(&self, program: &NativeProgram, around: &Surroundings) -> Result<(), Failure> {
         let connected = loop {
             if let Some(exit) = *self.exit.borrow() {
                 return Err(early_end(exit));
             }
-            match connection::connect(&self.socket).await {
+            match Connection::open(&self.socket, &around.asking).await {
                 Ok(connected) => break connected,
                 // Not there, or there and nobody listens yet.
                 Err(_) => sleep(LOOK_EVERY).await,
@@ -165,7 +164,7 @@ impl NativeApp {
         };
         // Nobody else may ask it. A file that is gone again is the app's own affair.
         fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o600)).ok();
-        let channel = Channel::new(connected, inspector.trace(&program.id));
+        let channel = Channel::new(connected, around.inspector.trace(&program.id));
         *self.channel.lock().unwrap_or_else(PoisonError::into_inner) = Some(channel);
         for service in &program.services {
             let mut exit = self.exit.clone();

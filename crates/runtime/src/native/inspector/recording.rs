@@ -1,6 +1,7 @@
 //! What passes by on its way to an app and back: counted as it goes, and kept only where somebody asked for it.
 
 use super::{Direction, EventKind, InspectedEvent, Kept, PAYLOAD_BYTES_MAX, Trace};
+use crate::native::connection::{Connection, Received};
 use bytes::{Bytes, BytesMut};
 use futures::future::BoxFuture;
 use hyper::{
@@ -13,7 +14,7 @@ use std::{
     task::{Context, Poll},
     time::{Instant, SystemTime},
 };
-use tonic::{Code, body::Body as Message, transport};
+use tonic::{Code, Status, body::Body as Message};
 use tower::Service;
 
 /// Before every message on the wire: whether it is compressed, and its length.
@@ -33,23 +34,23 @@ const STREAMS: [&str; 4] = [
 /// A connection whose calls are recorded.
 #[derive(Debug, Clone)]
 pub(in crate::native) struct Recorded {
-    connection: transport::Channel,
+    connection: Connection,
     trace: Arc<Trace>,
 }
 
 impl Recorded {
-    pub(in crate::native) fn new(connection: transport::Channel, trace: Arc<Trace>) -> Self {
+    pub(in crate::native) fn new(connection: Connection, trace: Arc<Trace>) -> Self {
         Self { connection, trace }
     }
 }
 
 impl Service<Request<Message>> for Recorded {
     type Response = Response<Answer>;
-    type Error = transport::Error;
+    type Error = Status;
     type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Service::poll_ready(&mut self.connection, context)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<Message>) -> Self::Future {
@@ -67,9 +68,9 @@ impl Service<Request<Message>> for Recorded {
         };
         let (trace, method) = (Arc::clone(&call.trace), call.method.clone());
         let request = request.map(|message| Message::new(Question { message, trace, method, is_stream }));
-        let asked = self.connection.call(request);
+        let connection = self.connection.clone();
         Box::pin(async move {
-            match asked.await {
+            match connection.send(request).await {
                 Ok(response) => {
                     // An answer without a message has its status among the headers.
                     if let Some((status, error)) = status_in(response.headers()) {
@@ -77,9 +78,9 @@ impl Service<Request<Message>> for Recorded {
                     }
                     Ok(response.map(|message| Answer { message, call }))
                 }
-                Err(error) => {
-                    call.end(Code::Unavailable.into(), Some(error.to_string()));
-                    Err(error)
+                Err(status) => {
+                    call.end(status.code().into(), Some(shortened(status.message())));
+                    Err(status)
                 }
             }
         })
@@ -96,12 +97,12 @@ struct Question {
 
 impl Body for Question {
     type Data = Bytes;
-    type Error = tonic::Status;
+    type Error = Status;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, tonic::Status>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let polled = Pin::new(&mut self.message).poll_frame(context);
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(data) = frame.data_ref()
@@ -126,18 +127,18 @@ impl Body for Question {
 
 /// An answer on its way.
 pub(in crate::native) struct Answer {
-    message: Message,
+    message: Received,
     call: Call,
 }
 
 impl Body for Answer {
     type Data = Bytes;
-    type Error = tonic::Status;
+    type Error = Status;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, tonic::Status>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let polled = Pin::new(&mut self.message).poll_frame(context);
         match &polled {
             Poll::Pending => {}

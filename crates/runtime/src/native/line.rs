@@ -1,0 +1,182 @@
+//! The socket of an app as its connection uses it: through the event loop, or on the spot for an answer that comes at once.
+//!
+//! A thread that stays awake has the answer of a quick app sooner than a sleeping processor would be woken for it. The
+//! event loop does not know the socket meanwhile: it would be woken by every answer that somebody already waits for.
+
+use crate::asking::{Asked, Asking};
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, SendFlags, recv, send},
+};
+use std::{
+    io,
+    os::unix::net::UnixStream as StdUnixStream,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::UnixStream,
+    task::yield_now,
+};
+
+/// The socket itself.
+#[derive(Debug)]
+pub(super) struct Line {
+    socket: StdUnixStream,
+    in_event_loop: Option<UnixStream>,
+    watch: Arc<Watch>,
+}
+
+/// How the next answer of an app is waited for.
+#[derive(Debug)]
+pub(super) struct Watch {
+    asking: Asking,
+    stage: Mutex<Stage>,
+    last_answer_took: Mutex<Duration>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// Through the event loop.
+    Away,
+    /// A question is to be sent; whoever carries it stays until then.
+    Asked(Instant),
+    /// It was sent.
+    Waiting(Instant),
+    /// Something came.
+    Answered,
+}
+
+impl Watch {
+    pub(super) fn new(asking: &Asking) -> Arc<Self> {
+        let (stage, last_answer_took) = (Mutex::new(Stage::Away), Mutex::default());
+        Arc::new(Self { asking: asking.clone(), stage, last_answer_took })
+    }
+
+    /// A question is about to be asked.
+    pub(super) fn begin(&self) -> Asked {
+        let among = self.asking.enter();
+        let on_the_spot = among.on_the_spot(*lock(&self.last_answer_took));
+        let stage =
+            if on_the_spot.is_zero() { Stage::Away } else { Stage::Asked(Instant::now() + on_the_spot) };
+        *lock(&self.stage) = stage;
+        among
+    }
+
+    /// It was answered.
+    pub(super) fn answered(&self, after: Duration) {
+        *lock(&self.last_answer_took) = after;
+    }
+
+    /// Carries what goes through a connection on such a line, once.
+    pub(super) fn carry<T>(
+        &self,
+        context: &mut Context<'_>,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let mut carried = poll(context);
+        let stage = *lock(&self.stage);
+        if carried.is_pending()
+            && let Stage::Asked(until) = stage
+        {
+            *lock(&self.stage) = Stage::Waiting(until);
+            carried = poll(context);
+        }
+        let mut stage = lock(&self.stage);
+        if matches!(*stage, Stage::Answered) {
+            *stage = Stage::Away;
+            // The event loop is told as soon as there is nothing else to do: most likely the next question comes before.
+            let is_back = pin!(yield_now()).as_mut().poll(context).is_ready();
+            debug_assert!(!is_back, "whoever yields is called again");
+        }
+        carried
+    }
+}
+
+impl Line {
+    /// Connects to a socket that somebody listens on.
+    pub(super) async fn open(socket: &std::path::Path, watch: &Arc<Watch>) -> io::Result<Self> {
+        let socket = UnixStream::connect(socket).await?.into_std()?;
+        Ok(Self { socket, in_event_loop: None, watch: Arc::clone(watch) })
+    }
+
+    /// The same socket as the event loop knows it.
+    fn registered(&mut self) -> io::Result<Pin<&mut UnixStream>> {
+        if self.in_event_loop.is_none() {
+            self.in_event_loop = Some(UnixStream::from_std(self.socket.try_clone()?)?);
+        }
+        self.in_event_loop.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// What is there already, or comes until then.
+    fn receive(&self, buffer: &mut ReadBuf<'_>, until: Option<Instant>) -> Poll<io::Result<()>> {
+        loop {
+            match recv(&self.socket, buffer.initialize_unfilled(), RecvFlags::DONTWAIT) {
+                Ok((_, length)) => {
+                    buffer.advance(length);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if until.is_some_and(|until| Instant::now() < until) => {
+                    rustix::thread::sched_yield();
+                }
+                Err(Errno::AGAIN) => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+}
+
+impl AsyncRead for Line {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let stage = *lock(&self.watch.stage);
+        match stage {
+            Stage::Away => {}
+            // Not at the event loop: whoever carries comes back at once.
+            Stage::Asked(_) | Stage::Answered => return self.receive(buffer, None),
+            Stage::Waiting(until) => {
+                self.in_event_loop = None;
+                let received = self.receive(buffer, Some(until));
+                let came = received.is_ready();
+                *lock(&self.watch.stage) = if came { Stage::Answered } else { Stage::Away };
+                if came {
+                    return received;
+                }
+            }
+        }
+        self.registered()?.poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match send(&self.socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Err(Errno::AGAIN | Errno::INTR) => self.registered()?.poll_write(context, bytes),
+            sent => Poll::Ready(sent.map_err(io::Error::from)),
+        }
+    }
+
+    /// Nothing is kept back.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.socket.shutdown(std::net::Shutdown::Write))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
