@@ -5,7 +5,7 @@ It runs no agent code, has one thread, holds no secret and no descriptor besides
 were asked for waits, so that the next one is there at once.
 
 Control socket: one SEQPACKET message per request or event, JSON text.
-  host   {"op": "fork", "namespaces": flags} with three descriptors (channel, host calls, log)
+  host   {"op": "fork", "namespaces": flags} with three descriptors (channel, host calls, log) and the doors of its groups
   zygote {"op": "forked", "pid": n}, or {"op": "fork_failed", "message": s}
   host   {"op": "kill", "pid": n}
   zygote {"op": "exited", "pid": n, "status": wait status}
@@ -23,6 +23,9 @@ import _socket
 
 SHIMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shims")
 CONTROL = 3
+
+# Channel, host calls and log, and a door for each control group that limits processes or memory.
+DESCRIPTORS_MAX = 5
 
 # More than a heap of this kind has gaps.
 HEAP_BLOCKS_MAX = 20_000
@@ -135,7 +138,7 @@ class Zygote:
             self.reap()
 
     def serve_one(self):
-        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, 3)
+        message, descriptors, _, _ = socket.recv_fds(self.control, 4096, DESCRIPTORS_MAX)
         if not message:
             return False
         request = json.loads(message)
@@ -213,11 +216,14 @@ class Zygote:
             set_property(PR_SET_CHILD_SUBREAPER, 1)
             if identity is not None:
                 sys.modules["sandbox"].settle_in(*identity)
-            _, descriptors, _, _ = socket.recv_fds(waits_on, 1, 3)
+            _, descriptors, _, _ = socket.recv_fds(waits_on, 1, DESCRIPTORS_MAX)
             waits_on.close()
             if not descriptors:
                 os._exit(0)
-            channel, calls, log = descriptors
+            channel, calls, log, *doors = descriptors
+            for door in doors:
+                os.write(door, b"0")
+                os.close(door)
             os.dup2(log, 1)
             os.dup2(log, 2)
             os.close(log)

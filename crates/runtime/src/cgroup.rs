@@ -147,14 +147,15 @@ impl Group {
         Ok(folder)
     }
 
-    /// Moves one process into the group.
-    pub(crate) fn take_in(&self, pid: u32) -> io::Result<()> {
-        self.folders.iter().try_for_each(|folder| fs::write(folder.join("cgroup.procs"), pid.to_string()))
-    }
-
-    /// Files through which a process takes itself into the group, by writing `0`.
+    /// Files through which a process of one thread takes itself into the group, by writing `0`. A thread that moves only
+    /// itself waits for nobody; a process that is moved waits, each time, until every processor has rested once: some
+    /// milliseconds, during which nothing on the machine can fork. Only older hierarchies have a file for threads.
     pub(crate) fn entrances(&self) -> io::Result<Vec<OwnedFd>> {
-        let open = |folder: &PathBuf| fs::OpenOptions::new().write(true).open(folder.join("cgroup.procs"));
+        let write = |file| fs::OpenOptions::new().write(true).open(file);
+        let open = |folder: &PathBuf| match write(folder.join("tasks")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => write(folder.join("cgroup.procs")),
+            opened => opened,
+        };
         self.folders.iter().map(|folder| open(folder).map(OwnedFd::from)).collect()
     }
 

@@ -10,6 +10,7 @@ use self::environments::Environments;
 pub use self::environments::LockedPackage;
 use crate::{
     agent::Program,
+    cgroup::Group,
     connection,
     languages::Machine,
     limits::{Identity, reserved_bytes},
@@ -74,7 +75,12 @@ impl Python {
         let (ends, given) = connection::connect()
             .map_err(|error| Failure::new(Reason::StartFailed, format!("connect a worker: {error}")))?;
         let namespaces = machine.sandbox.namespaces(&program.confinement).map_or(0, |all| all.flags);
-        let descriptors = [given.channel, given.calls, given.log];
+        let group = machine.enforcer.group(&program.limits)?;
+        let entrances = group.as_ref().map(Group::entrances).transpose().map_err(|error| {
+            Failure::new(Reason::StartFailed, format!("open the group of a worker: {error}"))
+        })?;
+        let mut descriptors = vec![given.channel, given.calls, given.log];
+        descriptors.extend(entrances.into_iter().flatten());
         // The host prepares the sandbox while the zygote forks.
         let forking = zygote.fork(&descriptors, namespaces);
         let preparing = async {
@@ -94,12 +100,6 @@ impl Python {
             })?;
         }
         let identity = if namespaces == 0 { Identity::Shared } else { Identity::Own };
-        let group = machine.enforcer.group(&program.limits)?;
-        if let Some(group) = &group {
-            group.take_in(forked.pid).map_err(|error| {
-                Failure::new(Reason::StartFailed, format!("put a worker into its group: {error}"))
-            })?;
-        }
         let limits = machine.enforcer.of_process(&program.limits, reserved_bytes(program.language), identity);
         machine.enforcer.confine(forked.pid, &limits)?;
         Ok(Started {
