@@ -8,7 +8,8 @@ use roost_protocol::{AppId, Asks, Digest, Failure, Origin, Reason};
 use roost_runtime::NativePart;
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -82,7 +83,9 @@ impl NativeFolder {
         check_binary(&binary).map_err(|error| refused(vec![error]))?;
         // What grants are bound to: another program or another manifest is another app.
         let mut content = bytes;
-        content.extend(fs::read(&binary).map_err(unreadable)?);
+        fs::File::open(&binary)
+            .and_then(|mut program| program.read_to_end(&mut content))
+            .map_err(unreadable)?;
         let digest = Digest::of(&content);
         let data = path.join("data");
         Ok(Self { path, data, manifest, skill, binary, digest, origin: NativeOrigin::Sideloaded })

@@ -111,17 +111,6 @@ impl NativeApps {
         Ok(kept.state())
     }
 
-    /// Starts all of these at the same time and returns when each of them answers, or does not.
-    pub async fn start_all(&self, folders: Vec<NativeFolder>) {
-        join_all(folders.into_iter().map(|folder| async move {
-            let id = folder.id().to_owned();
-            if let Err(failure) = self.start(folder).await {
-                tracing::warn!(app = id, %failure, "start a native app");
-            }
-        }))
-        .await;
-    }
-
     /// Ends an app and returns when it is gone. Its state stays known.
     pub async fn stop(&self, id: &str) -> Result<NativeState, Failure> {
         let slot = lock(&self.slots).get(id).cloned().ok_or_else(|| unknown(id))?;

@@ -7,7 +7,7 @@ use crate::{
     standing::Standing,
     trust::HostTrust,
 };
-use futures::future::join_all;
+use futures::{StreamExt as _, stream};
 use roost_apps::{
     Files,
     native::{NativeId, NativePackage},
@@ -80,12 +80,22 @@ impl Inner {
         ids.extend(ids_in(&self.settings.home.native()));
         ids.sort_unstable();
         ids.dedup();
-        let found = join_all(ids.into_iter().map(|id| async move {
+        // Read one after the other: to read and hash a large program keeps a processor busy, and there is more to do. Each
+        // is started as soon as it is read, whatever the others do.
+        let folders = stream::iter(ids).then(|id| async move {
             let folder = self.native_folder(&id).await;
-            folder.inspect_err(|failure| tracing::warn!(app = id, %failure, "a native app does not run")).ok()
-        }));
-        let found = found.await.into_iter().flatten().collect();
-        self.native.start_all(found).await;
+            (id, folder)
+        });
+        let start = |(id, folder): (String, Result<NativeFolder, Failure>)| async move {
+            let started = match folder {
+                Ok(folder) => self.native.start(folder).await.map(drop),
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = started {
+                tracing::warn!(app = id, %failure, "a native app does not run");
+            }
+        };
+        folders.for_each_concurrent(None, start).await;
     }
 }
 
