@@ -41,16 +41,22 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     socket: Arc<Path>,
-    current: Arc<Mutex<SendRequest<Bytes>>>,
+    asking: Asking,
+    current: Arc<Mutex<Opened>>,
+}
+
+/// One connection as long as the app keeps it.
+#[derive(Debug, Clone)]
+struct Opened {
+    requests: SendRequest<Bytes>,
     watch: Arc<Watch>,
 }
 
 impl Connection {
     /// Connects to a socket that somebody listens on.
     pub(super) async fn open(socket: &Path, asking: &Asking) -> io::Result<Self> {
-        let watch = Watch::new(asking);
-        let current = Arc::new(Mutex::new(open(socket, &watch).await?));
-        Ok(Self { socket: socket.into(), current, watch })
+        let current = Arc::new(Mutex::new(Opened::new(socket, asking).await?));
+        Ok(Self { socket: socket.into(), asking: asking.clone(), current })
     }
 
     /// Sends a question, and returns when the answer begins.
@@ -59,53 +65,57 @@ impl Connection {
         // Every question of the contract is one message.
         let message = message.collect().await?.to_bytes();
         head.uri = addressed(head.uri)?;
-        let mut requests = self.ready().await?;
+        let Opened { mut requests, watch } = self.ready().await?;
         let began = Instant::now();
-        let _asked = self.watch.begin();
+        let _asked = watch.begin();
         let (answer, mut question) =
             requests.send_request(Request::from_parts(head, ()), false).map_err(lost)?;
         question.send_data(message, true).map_err(lost)?;
         let answer = answer.await.map_err(lost)?;
-        self.watch.answered(began.elapsed());
+        watch.answered(began.elapsed());
         Ok(answer.map(|answer| Received { answer, is_whole: false }))
     }
 
     /// The connection, opened once more where the app closed it.
-    async fn ready(&self) -> Result<SendRequest<Bytes>, Status> {
-        let current = self.current().clone();
-        if let Ok(ready) = current.ready().await {
-            return Ok(ready);
+    async fn ready(&self) -> Result<Opened, Status> {
+        let Opened { requests, watch } = self.current().clone();
+        if let Ok(requests) = requests.ready().await {
+            return Ok(Opened { requests, watch });
         }
-        let opened =
-            open(&self.socket, &self.watch).await.map_err(|error| Status::unavailable(error.to_string()))?;
+        let opened = Opened::new(&self.socket, &self.asking).await;
+        let opened = opened.map_err(|error| Status::unavailable(error.to_string()))?;
         self.current().clone_from(&opened);
-        opened.ready().await.map_err(lost)
+        Ok(opened)
     }
 
-    fn current(&self) -> MutexGuard<'_, SendRequest<Bytes>> {
+    fn current(&self) -> MutexGuard<'_, Opened> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn open(socket: &Path, watch: &Arc<Watch>) -> io::Result<SendRequest<Bytes>> {
-    let line = Line::open(socket, watch).await?;
-    let (requests, connection) = h2::client::Builder::new()
-        .initial_window_size(STREAM_WINDOW_BYTES)
-        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .enable_push(false)
-        .handshake(line)
-        .await
-        .map_err(io::Error::other)?;
-    let watch = Arc::clone(watch);
-    // Ends when nobody can ask any more, or with the app.
-    drop(tokio::spawn(async move {
-        let mut connection = pin!(connection);
-        let carried = poll_fn(|context| watch.carry(context, |context| connection.as_mut().poll(context)));
-        if let Err(error) = carried.await {
-            tracing::debug!(%error, "the connection to an app");
-        }
-    }));
-    Ok(requests)
+impl Opened {
+    async fn new(socket: &Path, asking: &Asking) -> io::Result<Self> {
+        let watch = Watch::new(asking);
+        let line = Line::open(socket, &watch).await?;
+        let (requests, connection) = h2::client::Builder::new()
+            .initial_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .enable_push(false)
+            .handshake(line)
+            .await
+            .map_err(io::Error::other)?;
+        // Ends when nobody can ask any more, or with the app.
+        drop(tokio::spawn(carry(connection, Arc::clone(&watch))));
+        Ok(Self { requests, watch })
+    }
+}
+
+async fn carry(connection: h2::client::Connection<Line, Bytes>, watch: Arc<Watch>) {
+    let mut connection = pin!(connection);
+    let carried = poll_fn(|context| watch.carry(context, |context| connection.as_mut().poll(context)));
+    if let Err(error) = carried.await {
+        tracing::debug!(%error, "the connection to an app");
+    }
 }
 
 /// The address is never looked up; it only stands in the requests.
@@ -160,4 +170,94 @@ fn lost(error: h2::Error) -> Status {
         Some(_) => Code::Internal,
     };
     Status::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Connection;
+    use crate::asking::Asking;
+    use bytes::Bytes;
+    use http_body_util::BodyExt as _;
+    use hyper::http::{Request, Response};
+    use std::{path::Path, time::Duration};
+    use tokio::{net::UnixListener, task::JoinHandle, time::timeout};
+    use tonic::body::Body as Message;
+
+    /// Longer than any test waits for anything that works.
+    const LONG: Duration = Duration::from_secs(10);
+
+    /// Answers so many questions on each connection with what was asked, then closes it.
+    fn answer_each(socket: &Path, questions: usize) -> JoinHandle<()> {
+        let listener = UnixListener::bind(socket).unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                for _ in 0..questions {
+                    let (question, mut answer) = connection.accept().await.unwrap().unwrap();
+                    tokio::spawn(async move {
+                        let mut question = question.into_body();
+                        let said = question.data().await.unwrap().unwrap();
+                        answer
+                            .send_response(Response::new(()), false)
+                            .unwrap()
+                            .send_data(said, true)
+                            .unwrap();
+                    });
+                }
+                connection.graceful_shutdown();
+                while let Some(Ok(_)) = connection.accept().await {}
+            }
+        })
+    }
+
+    async fn ask(connection: &Connection, said: &'static str) -> Result<Bytes, tonic::Status> {
+        let message = Message::new(http_body_util::Full::from(said));
+        let answer = connection.send(Request::post("/apps.v0.Test/Say").body(message).unwrap()).await?;
+        Ok(answer.into_body().collect().await?.to_bytes())
+    }
+
+    /// Returns when the connection is known to be closed.
+    async fn closed(connection: &Connection) {
+        let is_open = || async { connection.current().clone().requests.ready().await.is_ok() };
+        while is_open().await {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_connection_that_the_app_closed_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("app.sock");
+        let app = answer_each(&socket, 50);
+        let connection = Connection::open(&socket, &Asking::default()).await.unwrap();
+        for _ in 0..3 {
+            for _ in 0..50 {
+                assert_eq!(timeout(LONG, ask(&connection, "again")).await.unwrap().unwrap(), "again");
+            }
+            // Heard although the answers before were waited for on the spot.
+            timeout(LONG, closed(&connection)).await.unwrap();
+        }
+        app.abort();
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn many_questions_at_once_are_all_answered_each_with_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("app.sock");
+        let app = answer_each(&socket, usize::MAX);
+        let connection = Connection::open(&socket, &Asking::default()).await.unwrap();
+        let asking = ["one", "two", "three", "four"].map(|said| {
+            let connection = connection.clone();
+            tokio::spawn(async move {
+                for _ in 0..500 {
+                    assert_eq!(timeout(LONG, ask(&connection, said)).await.unwrap().unwrap(), said);
+                }
+            })
+        });
+        for asked in asking {
+            asked.await.unwrap();
+        }
+        app.abort();
+    }
 }

@@ -71,28 +71,36 @@ impl Watch {
         *lock(&self.last_answer_took) = after;
     }
 
-    /// Carries what goes through a connection on such a line, once.
+    /// Carries what goes through a connection on such a line, as far as that goes now.
+    ///
+    /// Invariant: whoever returns from here is called again when something arrives, by the event loop or by itself.
     pub(super) fn carry<T>(
         &self,
         context: &mut Context<'_>,
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        let mut carried = poll(context);
-        let stage = *lock(&self.stage);
-        if carried.is_pending()
-            && let Stage::Asked(until) = stage
-        {
-            *lock(&self.stage) = Stage::Waiting(until);
-            carried = poll(context);
+        loop {
+            let was_away = matches!(*lock(&self.stage), Stage::Away);
+            if let Poll::Ready(done) = poll(context) {
+                return Poll::Ready(done);
+            }
+            let mut stage = lock(&self.stage);
+            match *stage {
+                Stage::Asked(until) => *stage = Stage::Waiting(until),
+                // Sending takes so long that nothing was read: whoever may send again is called again.
+                Stage::Waiting(_) => return Poll::Pending,
+                // Another question began meanwhile, or nothing came in time.
+                Stage::Away if !was_away => {}
+                Stage::Away => return Poll::Pending,
+                Stage::Answered => {
+                    *stage = Stage::Away;
+                    // Told to the event loop once there is nothing else to do: most likely the next question comes before.
+                    let is_back = pin!(yield_now()).as_mut().poll(context).is_ready();
+                    debug_assert!(!is_back, "whoever yields is called again");
+                    return Poll::Pending;
+                }
+            }
         }
-        let mut stage = lock(&self.stage);
-        if matches!(*stage, Stage::Answered) {
-            *stage = Stage::Away;
-            // The event loop is told as soon as there is nothing else to do: most likely the next question comes before.
-            let is_back = pin!(yield_now()).as_mut().poll(context).is_ready();
-            debug_assert!(!is_back, "whoever yields is called again");
-        }
-        carried
     }
 }
 
