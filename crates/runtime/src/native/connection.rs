@@ -219,8 +219,11 @@ mod tests {
 
     /// Returns when the connection is known to be closed.
     async fn closed(connection: &Connection) {
-        let is_open = || async { connection.current().clone().requests.ready().await.is_ok() };
-        while is_open().await {
+        loop {
+            let current = connection.current().clone();
+            if current.requests.ready().await.is_err() {
+                return;
+            }
             tokio::task::yield_now().await;
         }
     }
