@@ -199,6 +199,8 @@ fn catalogs_of(
         native: roost_host::native::NativePace::default(),
         catalogs: CatalogSettings {
             official: Some(server.url("/index.json")),
+            agents: None,
+            senses: None,
             raw: Some(server.url("/raw")),
             commits: Some(server.url("/api")),
             gh_hosts: Some(stored.join("hosts.yml")),

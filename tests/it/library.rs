@@ -3,6 +3,7 @@
 mod binder; // as RAPP clients ask
 mod cut_off; // programs that are killed, and several at once
 mod gated; // apps in private repositories
+mod single_files; // agents of a registry, and senses
 mod repositories; // a repository, an address, and a word that is neither
 mod refused; // what is not installed, and leaves nothing
 mod updates; // newer versions, and those that wait

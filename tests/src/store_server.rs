@@ -22,6 +22,8 @@ pub struct StoreServer {
 #[derive(Debug, Default)]
 struct Shared {
     files: BTreeMap<String, Vec<u8>>,
+    /// Answers that are sent as they stand, head and all.
+    answers: BTreeMap<String, String>,
     /// Paths that begin like this are there for whoever shows the token.
     gate: Option<(String, String)>,
     /// Everything is answered with this.
@@ -67,6 +69,15 @@ impl StoreServer {
         lock(&self.shared).files.insert(path.to_owned(), content.as_ref().to_owned());
     }
 
+    /// Answers a path with exactly this from now on, head and all, or with what is published again.
+    pub fn answer(&self, path: &str, answer: Option<&str>) {
+        let mut shared = lock(&self.shared);
+        match answer {
+            Some(answer) => drop(shared.answers.insert(path.to_owned(), answer.to_owned())),
+            None => drop(shared.answers.remove(path)),
+        }
+    }
+
     /// Everything below this path is there only for whoever shows this token; others get 404.
     pub fn gate(&self, prefix: &str, token: &str) {
         lock(&self.shared).gate = Some((prefix.to_owned(), token.to_owned()));
@@ -98,6 +109,10 @@ impl Shared {
         let is_closed = |(prefix, token): &(String, String)| {
             asked.path.starts_with(prefix) && shown != format!("Bearer {token}")
         };
+        if let Some(answer) = self.answers.get(&asked.path).cloned() {
+            self.asked.push(asked);
+            return answer.into_bytes();
+        }
         let found = self.files.get(&asked.path).filter(|_| !self.gate.as_ref().is_some_and(is_closed));
         let (status, body) = match (self.failing, found) {
             (Some(status), _) => (status, Vec::new()),

@@ -35,6 +35,18 @@ pub fn replace_readable(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_in_steps(path, bytes, FOR_EVERYONE, &mut |_| Ok(()))
 }
 
+/// Writes `bytes` to a new file, making the folders above it. Where there is a file already, it stays as it is, and
+/// the error says so.
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path)?;
+    File::open(folder)?.sync_all()
+}
+
 fn replace_in_steps(
     path: &Path,
     bytes: &[u8],
@@ -61,7 +73,7 @@ fn replace_in_steps(
 
 #[cfg(test)]
 mod tests {
-    use super::{FOR_OWNER, Step, replace, replace_in_steps, replace_readable};
+    use super::{FOR_OWNER, Step, create, replace, replace_in_steps, replace_readable};
     use std::{fs, io, os::unix::fs::PermissionsExt as _};
 
     const STEPS: [Step; 4] = [Step::Created, Step::Written, Step::Synced, Step::Renamed];
@@ -73,6 +85,16 @@ mod tests {
         replace(&path, b"one").unwrap();
         replace(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_there_stays_when_a_new_file_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/file");
+        create(&path, b"one").unwrap();
+        assert_eq!(create(&path, b"two").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 

@@ -1,12 +1,14 @@
 //! Catalogs: what can be installed, from whom, and how it is fetched.
 //!
-//! A catalog is a document `rapp-store/1.0` at an address or in a folder. It is read entry by entry, so that one that
-//! cannot be used hides no other. Nothing is installed here, no token is kept, and nothing is written but the cache.
+//! A catalog is a document `rapp-store/1.0` at an address or in a folder; a registry of agents and a list of senses are
+//! read as catalogs too. It is read entry by entry, so that one that cannot be used hides no other. Nothing is installed here, no token is kept, and nothing is written but the cache.
 
 mod entry; // one app as a catalog describes it
 mod entry_name; // how a person names it
 mod file_name; // one component of a path
 mod part; // its files
+mod registry; // agents of a registry, as entries
+mod sense; // one sense as a catalog describes it
 mod search; // from words to entries
 mod joined; // several catalogs as one
 mod web_address; // what may be asked at all
@@ -27,19 +29,20 @@ mod canned_server; // answers that a story wrote down
 
 pub use self::{
     catalogs::{Catalogs, Freshness, LoadedSource, SourceState},
-    entry::{Access, AvailableVersion, Entry, FederationSource},
+    entry::{Access, AvailableVersion, Entry, EntryKind, FederationSource},
     entry_name::EntryName,
-    fetched::{FetchOrigin, FetchedApp, FetchedFile, LeftOut},
+    fetched::{FetchOrigin, FetchedApp, FetchedFile, FetchedSense, LeftOut},
     fetcher::Fetcher,
     file_name::{FileName, InvalidFileName},
     gated::GATED_SECRET_PREFIX,
-    joined::{JoinedCatalogs, Offer},
+    joined::{JoinedCatalogs, Offer, SenseOffer},
     part::{Part, PartKind},
     places::Places,
     repository::DeclaredFiles,
     repository_address::RepositoryAddress,
     search::{Filters, Hit},
-    source_list::{CatalogAddress, CatalogSource, Position},
+    sense::Sense,
+    source_list::{AGENT_REGISTRY, CatalogAddress, CatalogSource, NamedSources, Position, SENSE_REGISTRY},
     token::{Token, TokenSources},
     web::{Parcel, Web, WebLimits},
 };
@@ -74,6 +77,8 @@ pub struct Catalog {
     pub generated_at: Option<String>,
     /// The entries that can be used, in its order.
     pub entries: Vec<Arc<Entry>>,
+    /// The senses that can be used, in its order.
+    pub senses: Vec<Arc<Sense>>,
     /// Entries that cannot be used, with what is wrong with them.
     pub bad_entries: Vec<BadEntry>,
     /// How many of those there are in all.
@@ -104,6 +109,10 @@ struct Document<'a> {
     generated_at: serde_json::Value,
     #[serde(borrow, default)]
     rapplications: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    agents: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    senses: Option<&'a RawValue>,
 }
 
 impl Catalog {
@@ -115,15 +124,10 @@ impl Catalog {
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = std::str::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8".to_owned()))?;
-        let document: Document<'_> =
+        let mut document: Document<'_> =
             serde_json::from_str(text).map_err(|error| wrong(format!("it is not a catalog: {error}")))?;
-        if document.schema != CATALOG_SCHEMA {
-            return Err(wrong(format!("its schema is not {CATALOG_SCHEMA}")));
-        }
-        let Some(listed) = document.rapplications else {
-            return Err(wrong("it has no list `rapplications`".to_owned()));
-        };
-        if listed.len() > ENTRIES_MAX {
+        let lists = document.lists().map_err(wrong)?;
+        if lists.entries.len() + lists.senses.len() > ENTRIES_MAX {
             return Err(wrong(format!("a catalog has at most {ENTRIES_MAX} entries")));
         }
         let shown = |value: &serde_json::Value| value.as_str().map(entry::shown).unwrap_or_default();
@@ -131,13 +135,14 @@ impl Catalog {
             name: shown(&document.name),
             description: shown(&document.description),
             generated_at: document.generated_at.as_str().map(entry::shown),
-            entries: Vec::with_capacity(listed.len()),
+            entries: Vec::with_capacity(lists.entries.len()),
+            senses: Vec::with_capacity(lists.senses.len()),
             bad_entries: Vec::new(),
             bad_entries_total: 0,
         };
         let mut names = std::collections::HashSet::new();
-        for (index, raw) in listed.into_iter().enumerate() {
-            match Entry::parse(raw) {
+        for (index, raw) in lists.entries.into_iter().enumerate() {
+            match (lists.read)(raw) {
                 Ok(entry) if names.insert((entry.publisher.clone(), entry.id.clone())) => {
                     catalog.entries.push(Arc::new(entry));
                 }
@@ -153,6 +158,15 @@ impl Catalog {
                 }
             }
         }
+        for (index, raw) in lists.senses.into_iter().enumerate() {
+            match Sense::parse(raw) {
+                Ok(sense) => catalog.senses.push(Arc::new(sense)),
+                Err((id, message)) => {
+                    let reason = Failure::new(Reason::EntryInvalid, format!("sense: {message}"));
+                    catalog.add_bad(BadEntry { index, id, reason });
+                }
+            }
+        }
         Ok(catalog)
     }
 
@@ -162,6 +176,43 @@ impl Catalog {
             self.bad_entries.push(bad);
         }
     }
+}
+
+/// Reads one entry of a list. What is wrong comes with what the entry calls itself.
+type ReadEntry = fn(&RawValue) -> Result<Entry, (Option<String>, String)>;
+
+/// The lists of a document, unread.
+struct Lists<'a> {
+    entries: Vec<&'a RawValue>,
+    read: ReadEntry,
+    senses: Vec<&'a RawValue>,
+}
+
+impl<'a> Document<'a> {
+    /// What its form says that it lists. A catalog of apps may have senses beside them.
+    fn lists(&mut self) -> Result<Lists<'a>, String> {
+        let read: ReadEntry = |raw| Entry::parse(raw);
+        match self.schema.as_str().unwrap_or_default() {
+            CATALOG_SCHEMA => {
+                let entries = self.rapplications.take().ok_or("it has no list `rapplications`")?;
+                // A list that cannot be read hides no app.
+                Ok(Lists { entries, read, senses: list(self.senses).unwrap_or_default() })
+            }
+            sense::SENSES_SCHEMA => {
+                let senses = list(self.senses).ok_or("it has no list `senses`")?;
+                Ok(Lists { entries: Vec::new(), read, senses })
+            }
+            schema if schema.starts_with(registry::REGISTRY_SCHEMA) => {
+                let entries = list(self.agents).ok_or("it has no list `agents`")?;
+                Ok(Lists { entries, read: |raw| registry::agent(raw), senses: Vec::new() })
+            }
+            _ => Err(format!("its schema is not {CATALOG_SCHEMA}")),
+        }
+    }
+}
+
+fn list(raw: Option<&RawValue>) -> Option<Vec<&RawValue>> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod descriptions; // what files said about themselves
 mod container; // archives and folders, checked before anything is taken out
 mod bundle; // rapplications: the gate and what it lets through
 mod page; // page apps: manifest and files
+mod senses; // files that describe a further part of a reply
 pub mod catalog; // what can be installed, and fetching it
 pub mod library; // what is installed
 pub mod storefront; // a catalog that a maintainer runs
@@ -48,6 +49,7 @@ pub use self::{
         PageId, PageManifest, PagePosition, PageProblem, StrictPage, from_zip as page_from_zip,
     },
     python_source::{AgentClass, Import, Manifest, NameInSource, PythonSource, PythonVersion},
+    senses::SenseFolder,
     stamp::{Seen, Stamp},
     validate::{Validation, ValidationError, validate_agent_file},
 };

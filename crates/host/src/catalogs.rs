@@ -3,18 +3,20 @@
 
 mod store_place; // where a store takes submissions
 mod listing; // catalogs and entries as every surface shows them
+mod senses; // senses that are in the home
 mod secret_name; // what the vault calls a token for a private repository
 
 pub use self::{
     listing::{CatalogListing, FoundEntry, SearchAnswer, ShownEntry, ShownFile},
     secret_name::{gated_secret, gated_secret_label},
+    senses::InstalledSense,
     store_place::StorePlace,
 };
 pub use crate::settings::CatalogSettings;
 pub use roost_apps::catalog::{
-    Access, CatalogSource, Entry, EntryName, FetchOrigin, FetchedApp, FetchedFile, Fetcher, Filters,
-    Freshness, JoinedCatalogs, Offer, Part, PartKind, Places, Position, RepositoryAddress, SourceState,
-    Token,
+    Access, CatalogSource, Entry, EntryKind, EntryName, FetchOrigin, FetchedApp, FetchedFile, Fetcher,
+    Filters, Freshness, JoinedCatalogs, Offer, Part, PartKind, Places, Position, RepositoryAddress,
+    SenseOffer, SourceState, Token,
 };
 
 use crate::{
@@ -22,7 +24,7 @@ use crate::{
     settings::HostSettings,
     vault::{Keychain, Vault},
 };
-use roost_apps::catalog::{Catalogs, TokenSources, Web, WebLimits};
+use roost_apps::catalog::{Catalogs, FetchedSense, NamedSources, TokenSources, Web, WebLimits};
 use roost_chat::ProxySettings;
 use roost_protocol::{Failure, Reason};
 use std::{sync::Arc, time::Duration};
@@ -61,7 +63,12 @@ impl HostCatalogs {
     pub fn open(settings: &HostSettings) -> Result<Self, Failure> {
         let written = &settings.catalogs;
         let places = Places::new(written.raw.as_deref(), written.commits.as_deref())?;
-        let catalogs = Catalogs::new(settings.home.catalogs(), places.clone(), written.official.as_deref())?;
+        let named = NamedSources {
+            official: written.official.as_deref(),
+            agents: written.agents.as_deref(),
+            senses: written.senses.as_deref(),
+        };
+        let catalogs = Catalogs::new(settings.home.catalogs(), places.clone(), named)?;
         let vault = Vault::open(&settings.home, Keychain::of(settings));
         Ok(Self {
             catalogs: Arc::new(catalogs),
@@ -158,6 +165,20 @@ impl HostCatalogs {
         let offer = joined.find(name)?;
         let tokens = self.tokens(&offer.entry).await;
         self.fetcher().await?.fetch_entry(offer, name.version.as_deref(), tokens).await
+    }
+
+    /// Finds an agent of a registry and fetches its file.
+    pub async fn fetch_agent(&self, name: &EntryName) -> Result<FetchedApp, Failure> {
+        let joined = self.joined(Freshness::AtMost(CATALOG_AGE_MAX)).await?;
+        let offer = joined.find_agent(name)?;
+        self.fetcher().await?.fetch_entry(offer, name.version.as_deref(), TokenSources::default()).await
+    }
+
+    /// Finds a sense and fetches its file.
+    pub(crate) async fn fetch_sense(&self, name: &EntryName) -> Result<FetchedSense, Failure> {
+        let joined = self.joined(Freshness::AtMost(CATALOG_AGE_MAX)).await?;
+        let offer = joined.find_sense(name)?;
+        self.fetcher().await?.fetch_sense(offer).await
     }
 
     /// What fetches apps from repositories and addresses, and probes gated ones.

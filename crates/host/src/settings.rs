@@ -66,6 +66,12 @@ impl Home {
         &self.services
     }
 
+    /// Where files of senses are.
+    #[must_use]
+    pub fn senses(&self) -> PathBuf {
+        self.root.join("senses")
+    }
+
     /// What was brought from connected sources, a folder for each.
     #[must_use]
     pub fn sources(&self) -> PathBuf {
@@ -244,6 +250,10 @@ pub struct AppSettings {
 pub struct CatalogSettings {
     /// Another address for the catalog that everybody begins with: `RAPPSTORE_URL`.
     pub official: Option<String>,
+    /// Another address for the registry of agents: `RAR_URL`. An empty text means none.
+    pub agents: Option<String>,
+    /// Another address for the catalog of senses: `SENSESTORE_URL`. An empty text means none.
+    pub senses: Option<String>,
     /// Where raw files of repositories are, when not at GitHub.
     pub raw: Option<String>,
     /// Where commits are looked up, when not at GitHub.

@@ -7,7 +7,7 @@ use super::{
     joined::JoinedCatalogs,
     kept::{Head, Kept, KeptCatalog},
     places::Places,
-    source_list::{CatalogAddress, CatalogSource, Position, SourceList},
+    source_list::{CatalogAddress, CatalogSource, NamedSources, Position, SourceList},
     web::{Arrived, Content, Wanted, Web},
     web_address::Reach,
 };
@@ -96,9 +96,9 @@ pub struct Catalogs {
 }
 
 impl Catalogs {
-    /// The catalogs kept in this folder. `official` is another address for the one that everybody begins with.
-    pub fn new(folder: PathBuf, places: Places, official: Option<&str>) -> Result<Self, Failure> {
-        let list = SourceList::new(folder.clone(), places.clone(), official)?;
+    /// The catalogs kept in this folder. `named` are other addresses for those that are published.
+    pub fn new(folder: PathBuf, places: Places, named: NamedSources<'_>) -> Result<Self, Failure> {
+        let list = SourceList::new(folder.clone(), places.clone(), named)?;
         Ok(Self { list, kept: Kept::new(folder), places, parsed: Mutex::default() })
     }
 

@@ -34,6 +34,16 @@ pub enum Access {
     Private,
 }
 
+/// What an entry lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// An app, in a catalog.
+    App,
+    /// A single agent file, in a registry.
+    Agent,
+}
+
 /// Another repository that an entry's files are in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FederationSource {
@@ -60,6 +70,8 @@ pub struct AvailableVersion {
 /// One app in a catalog.
 #[derive(Debug, Clone)]
 pub struct Entry {
+    /// What it lists.
+    pub kind: EntryKind,
     /// Its id.
     pub id: String,
     /// Who publishes it, with the `@`.
@@ -104,17 +116,22 @@ impl Entry {
         let fields: Map<String, Value> =
             serde_json::from_str(raw.get()).map_err(|error| (None, format!("not an object: {error}")))?;
         let id = fields.get("id").and_then(Value::as_str).map(shown);
-        Self::of_fields(&fields, raw).map_err(|message| (id, message))
+        Self::of_fields(&fields, raw, EntryKind::App).map_err(|message| (id, message))
     }
 
     /// Reads an entry that was made here.
     pub fn of_document(fields: &Map<String, Value>) -> Result<Self, Failure> {
         let wrong = |message: String| Failure::new(Reason::EntryInvalid, message);
         let raw = serde_json::value::to_raw_value(fields).map_err(|error| wrong(error.to_string()))?;
-        Self::of_fields(fields, &raw).map_err(wrong)
+        Self::of_fields(fields, &raw, EntryKind::App).map_err(wrong)
     }
 
-    fn of_fields(fields: &Map<String, Value>, raw: &RawValue) -> Result<Self, String> {
+    /// Reads the keys of an entry; `raw` is what stands in the catalog.
+    pub(super) fn of_fields(
+        fields: &Map<String, Value>,
+        raw: &RawValue,
+        kind: EntryKind,
+    ) -> Result<Self, String> {
         let id = text_of(fields, "id")?.filter(|id| is_id(id)).ok_or("`id` is missing or not an id")?;
         let publisher = publisher_of(fields)?;
         let version = text_of(fields, "version")?.filter(|version| is_version(version));
@@ -141,6 +158,7 @@ impl Entry {
         let tags = fields.get("tags").and_then(Value::as_array).into_iter().flatten().take(LIST_MAX);
         let tags: Vec<String> = tags.filter_map(Value::as_str).map(shown).collect();
         let mut entry = Self {
+            kind,
             id: id.to_owned(),
             publisher,
             name: Some(text("name")).filter(|name| !name.is_empty()).unwrap_or_else(|| id.to_owned()),
@@ -334,7 +352,7 @@ pub(crate) fn is_inner_path(text: &str) -> bool {
     text.len() <= ADDRESS_BYTES_MAX && text.split('/').all(is_fine)
 }
 
-fn is_address_text(text: &str) -> bool {
+pub(super) fn is_address_text(text: &str) -> bool {
     text.len() <= ADDRESS_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 

@@ -1,6 +1,6 @@
 //! An app as it arrived: raw bytes in memory, each checked against its digest where there is one. Nothing is on disk yet.
 
-use super::{entry::Entry, file_name::FileName, part::PartKind};
+use super::{entry::Entry, file_name::FileName, part::PartKind, sense::Sense};
 use roost_protocol::{Digest, Failure};
 use serde::Serialize;
 use std::{fmt, sync::Arc};
@@ -77,6 +77,15 @@ impl fmt::Debug for FetchedFile {
             .field("is_verified", &self.is_verified)
             .finish_non_exhaustive()
     }
+}
+
+/// A sense as it arrived.
+#[derive(Debug, Clone)]
+pub struct FetchedSense {
+    /// What its catalog says of it.
+    pub sense: Arc<Sense>,
+    /// Its bytes, as they arrived; they have the digest that its catalog names, where it names one.
+    pub bytes: Vec<u8>,
 }
 
 /// A file that the app can do without, and why it is not here.

@@ -4,11 +4,11 @@
 //! with a token that goes to that repository only and is dropped at the end of the fetch.
 
 use super::{
-    entry::{Access, AvailableVersion, Entry, FederationSource, is_commit},
-    fetched::{FetchOrigin, FetchedApp, FetchedFile, LeftOut},
+    entry::{Access, AvailableVersion, Entry, EntryKind, FederationSource, is_commit},
+    fetched::{FetchOrigin, FetchedApp, FetchedFile, FetchedSense, LeftOut},
     file_name::FileName,
     gated::{self, Opened},
-    joined::Offer,
+    joined::{Offer, SenseOffer},
     location::{self, Location},
     part::{Part, PartKind},
     places::Places,
@@ -83,6 +83,17 @@ impl Fetcher {
             files,
             left_out,
         })
+    }
+
+    /// Fetches the file of a sense.
+    pub async fn fetch_sense(&self, offer: &SenseOffer) -> Result<FetchedSense, Failure> {
+        let sense = &offer.sense;
+        let what = format!("the sense {}", sense.full_name());
+        let location =
+            Location::seen_from(&offer.source.address, &sense.full_name(), &sense.url, &self.places)?;
+        let bytes = self.bytes_at(&what, location, PartKind::Agent, None).await?;
+        check_digest(&what, &bytes, sense.sha256, EntryKind::App)?;
+        Ok(FetchedSense { sense: Arc::clone(sense), bytes })
     }
 
     /// Fetches one agent file from an address.
@@ -202,8 +213,7 @@ impl Fetcher {
                 Err(failure) if failure.reason == Reason::FetchMissing => missing = Some(failure),
                 Err(failure) => return Err(plan.told(failure)),
                 Ok(bytes) => {
-                    let digest = Digest::of(&bytes);
-                    check_digest(&what, &digest, expected)?;
+                    let digest = check_digest(&what, &bytes, expected, entry.kind)?;
                     let (kind, file_name) = (part.kind, part.file_name.clone());
                     let url = web_address::shown_text(&url);
                     return Ok(FetchedFile {
@@ -229,23 +239,32 @@ impl Fetcher {
         url: &str,
     ) -> Result<Vec<u8>, Failure> {
         let location = Location::of(&plan.offer.entry, url, &plan.offer.source.address, &self.places)?;
+        let guarded = plan.opened.as_ref();
+        let guarded = guarded.map(|opened| Guarded { token: &opened.found.token, prefix: &opened.prefix });
+        self.bytes_at(what, location, part.kind, guarded).await
+    }
+
+    async fn bytes_at(
+        &self,
+        what: &str,
+        location: Location,
+        kind: PartKind,
+        guarded: Option<Guarded<'_>>,
+    ) -> Result<Vec<u8>, Failure> {
         match location {
             Location::File { folder, path } => {
-                let (what, bytes_max) = (what.to_owned(), part.kind.bytes_max());
+                let (what, bytes_max) = (what.to_owned(), kind.bytes_max());
                 let read = move || location::read_below(&what, &folder, &path, bytes_max);
                 let read = tokio::task::spawn_blocking(read).await;
                 read.map_err(|error| Failure::new(Reason::Internal, error.to_string()))?
             }
             Location::Web { url, reach } => {
-                let guarded = plan.opened.as_ref();
-                let guarded =
-                    guarded.map(|opened| Guarded { token: &opened.found.token, prefix: &opened.prefix });
                 let wanted = Wanted {
                     what,
                     url: &url,
                     reach,
-                    content: content_of(part.kind),
-                    bytes_max: part.kind.bytes_max(),
+                    content: content_of(kind),
+                    bytes_max: kind.bytes_max(),
                     guarded,
                     etag: None,
                 };
@@ -365,14 +384,34 @@ pub(super) fn content_of(kind: PartKind) -> Content {
     }
 }
 
-fn check_digest(what: &str, digest: &Digest, expected: Option<Digest>) -> Result<(), Failure> {
+/// The digest of what arrived, when it is the expected one. A registry of agents counts ends of lines as one byte
+/// each, whatever they are in the file.
+fn check_digest(
+    what: &str,
+    bytes: &[u8],
+    expected: Option<Digest>,
+    kind: EntryKind,
+) -> Result<Digest, Failure> {
+    let digest = Digest::of(bytes);
+    let is_in_lines = |expected: Digest| kind == EntryKind::Agent && in_lines(bytes) == expected;
     match expected {
-        Some(expected) if expected != *digest => {
+        Some(expected) if expected != digest && !is_in_lines(expected) => {
             let message = format!("{what}: its SHA-256 is {digest}, the catalog says {expected}");
             Err(Failure::new(Reason::DigestMismatch, message))
         }
-        _ => Ok(()),
+        _ => Ok(digest),
     }
+}
+
+/// The digest with every end of a line as one byte.
+fn in_lines(bytes: &[u8]) -> Digest {
+    let mut lines = Vec::with_capacity(bytes.len());
+    for (place, byte) in bytes.iter().enumerate() {
+        if *byte != b'\r' || bytes.get(place + 1) != Some(&b'\n') {
+            lines.push(*byte);
+        }
+    }
+    Digest::of(&lines)
 }
 
 #[cfg(test)]

@@ -30,16 +30,23 @@ impl Location {
         catalog: &CatalogAddress,
         places: &Places,
     ) -> Result<Self, Failure> {
+        match (catalog, path_in_store(entry, url).filter(|_| url.contains("://"))) {
+            (CatalogAddress::Folder(folder), Some(path)) => Ok(Self::File { folder: folder.clone(), path }),
+            _ => Self::seen_from(catalog, &entry.full_name(), url, places),
+        }
+    }
+
+    /// Where the file at this address is, seen from the catalog that names it; `whose` it is, for messages.
+    pub(super) fn seen_from(
+        catalog: &CatalogAddress,
+        whose: &str,
+        url: &str,
+        places: &Places,
+    ) -> Result<Self, Failure> {
         let wrong = |why: &str| {
-            Failure::new(
-                Reason::EntryInvalid,
-                format!("{}: {why}: {}", entry.full_name(), super::entry::shown(url)),
-            )
+            Failure::new(Reason::EntryInvalid, format!("{whose}: {why}: {}", super::entry::shown(url)))
         };
         if url.contains("://") {
-            if let (CatalogAddress::Folder(folder), Some(path)) = (catalog, path_in_store(entry, url)) {
-                return Ok(Self::File { folder: folder.clone(), path });
-            }
             let url = places.here(url);
             let reach = places.reach_of(&url, catalog.reach());
             return Ok(Self::Web { url, reach });

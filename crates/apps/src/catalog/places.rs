@@ -17,6 +17,10 @@ const PUBLISHED_COMMITS: &str = "https://api.github.com";
 /// The catalog that everybody begins with.
 const OFFICIAL_CATALOG: &str = "kody-w/rapp_store/main/index.json";
 
+/// The registry of agents, and the catalog of senses, that belong to it.
+const AGENT_REGISTRY: &str = "kody-w/RAR/main/registry.json";
+const SENSE_REGISTRY: &str = "kody-w/RAPP_Sense_Store/main/index.json";
+
 /// The two addresses, without a slash at their end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
@@ -60,6 +64,16 @@ impl Places {
     #[must_use]
     pub fn official_catalog(&self) -> String {
         format!("{}/{OFFICIAL_CATALOG}", self.raw)
+    }
+
+    /// The registry of agents that belongs to it.
+    pub(super) fn agent_registry(&self) -> String {
+        format!("{}/{AGENT_REGISTRY}", self.raw)
+    }
+
+    /// The catalog of senses that belongs to it.
+    pub(super) fn sense_registry(&self) -> String {
+        format!("{}/{SENSE_REGISTRY}", self.raw)
     }
 
     /// An address as it is asked: what was published for raw files is asked where this host has them.

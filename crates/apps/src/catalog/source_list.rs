@@ -1,6 +1,7 @@
 //! The catalogs of a home, in their order: `sources.json` in the folder of catalogs.
 //!
 //! A home begins with the official catalog. `RAPPSTORE_URL` puts another address in its place for as long as it is set.
+//! The registry of agents and the catalog of senses come last; their addresses are settings.
 
 use super::{
     entry::shown,
@@ -26,6 +27,12 @@ const LIST_BYTES_MAX: u64 = 1 << 20;
 
 /// Name of the source that everybody begins with.
 const OFFICIAL: &str = "official";
+
+/// Name of the registry of agents.
+pub const AGENT_REGISTRY: &str = "rar";
+
+/// Name of the catalog of senses.
+pub const SENSE_REGISTRY: &str = "senses";
 
 /// Where a catalog is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +118,17 @@ pub struct CatalogSource {
     pub address: CatalogAddress,
 }
 
+/// Addresses that somebody named in place of the published ones.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NamedSources<'a> {
+    /// The catalog that everybody begins with.
+    pub official: Option<&'a str>,
+    /// The registry of agents; an empty text means none.
+    pub agents: Option<&'a str>,
+    /// The catalog of senses; an empty text means none.
+    pub senses: Option<&'a str>,
+}
+
 /// Where a new source goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
@@ -142,19 +160,40 @@ pub(super) struct SourceList {
     official: CatalogAddress,
     /// A person named the official one for this run: then it is there, also if it was removed.
     is_overridden: bool,
+    registries: Vec<Registry>,
+}
+
+/// A source that comes from the settings and stands in no list.
+#[derive(Debug, Clone)]
+struct Registry {
+    source: CatalogSource,
+    /// What it is called in the settings.
+    setting: &'static str,
+    is_named: bool,
 }
 
 impl SourceList {
-    pub(super) fn new(folder: PathBuf, places: Places, official: Option<&str>) -> Result<Self, Failure> {
-        let is_overridden = official.is_some();
-        let official = match official {
+    pub(super) fn new(folder: PathBuf, places: Places, named: NamedSources<'_>) -> Result<Self, Failure> {
+        let address = |text: Option<&str>, variable: &str, published: String| match text {
             Some(text) => CatalogAddress::parse(text, &places).map_err(|failure| Failure {
-                message: format!("RAPPSTORE_URL: {}", failure.message),
+                message: format!("{variable}: {}", failure.message),
                 ..failure
-            })?,
-            None => CatalogAddress::Url(places.official_catalog()),
+            }),
+            None => Ok(CatalogAddress::Url(published)),
         };
-        Ok(Self { folder, places, official, is_overridden })
+        let official = address(named.official, "RAPPSTORE_URL", places.official_catalog())?;
+        let mut registries = Vec::new();
+        for (id, setting, variable, text, published) in [
+            (AGENT_REGISTRY, "agents", "RAR_URL", named.agents, places.agent_registry()),
+            (SENSE_REGISTRY, "senses", "SENSESTORE_URL", named.senses, places.sense_registry()),
+        ] {
+            if text.is_some_and(|text| text.trim().is_empty()) {
+                continue;
+            }
+            let source = CatalogSource { id: id.to_owned(), address: address(text, variable, published)? };
+            registries.push(Registry { source, setting, is_named: text.is_some() });
+        }
+        Ok(Self { folder, places, official, is_overridden: named.official.is_some(), registries })
     }
 
     /// Every source in its order.
@@ -169,6 +208,15 @@ impl SourceList {
         }
         if self.is_overridden && !sources.iter().any(|source| source.id == OFFICIAL) {
             sources.insert(0, CatalogSource { id: OFFICIAL.to_owned(), address: self.official.clone() });
+        }
+        // Whoever does without the published catalog, or has another in its place, asks nothing of what belongs to it.
+        let is_published = !self.is_overridden && sources.iter().any(|source| source.id == OFFICIAL);
+        for Registry { source, is_named, .. } in &self.registries {
+            let is_known =
+                sources.iter().any(|known| known.id == source.id || known.address == source.address);
+            if (*is_named || is_published) && !is_known {
+                sources.push(source.clone());
+            }
         }
         Ok(sources)
     }
@@ -220,6 +268,12 @@ impl SourceList {
         let before = written.sources.len();
         written.sources.retain(|source| source.id != id);
         if written.sources.len() == before {
+            let registry = self.registries.iter().find(|registry| registry.source.id == id);
+            if let Some(Registry { setting, .. }) = registry {
+                let message = format!("{id} comes from the settings, and is in no list");
+                return Err(Failure::new(Reason::WrongUse, message)
+                    .with_next(format!("write `{setting} = \"\"` into [store] of roost.toml")));
+            }
             return Err(Failure::new(Reason::UnknownCatalog, format!("there is no catalog `{}`", shown(id))));
         }
         self.write(&written)

@@ -2,11 +2,11 @@
 
 use super::{
     Access, Catalog, CatalogAddress, CatalogSource, Catalogs, EntryName, Filters, Freshness, JoinedCatalogs,
-    LoadedSource, PartKind, Places, Position, SourceState, Web, WebLimits,
+    LoadedSource, NamedSources, PartKind, Places, Position, SourceState, Web, WebLimits,
     canned_server::{Answer, CannedServer},
 };
 use proptest::prelude::*;
-use roost_protocol::{Digest, Reason};
+use roost_protocol::{Digest, Failure, Reason};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -226,6 +226,56 @@ fn the_best_fit_comes_first_and_every_word_counts() {
     assert_eq!(of(Filters { source: Some("b".into()), ..Filters::default() }), Vec::<String>::new());
 }
 
+#[test]
+fn single_files_are_found_beside_the_apps() {
+    let registry = json!({ "schema": "rapp-registry/1.1", "agents": [
+        { "name": "@ada/tea", "version": "1.0.0", "_file": "agents/tea_agent.py" },
+        { "name": "@ada/cup", "version": "1.0.0", "_file": "agents/cup_agent.py" },
+        { "name": "@bob/cup", "version": "1.0.0", "_file": "agents/cups_agent.py" },
+        { "name": "@bob/bad", "version": "1.0.0", "_file": "../bad_agent.py" },
+    ] });
+    let sense =
+        |publisher: &str| json!({ "id": "eli5", "publisher": publisher, "url": "senses/eli5_sense.py" });
+    let apps = json!({ "schema": "rapp-store/1.0", "rapplications": [entry("tea", json!({}))],
+        "agents": 7, "senses": [sense("@ada"), { "id": "bad" }] });
+    let senses = json!({ "schema": "rapp-sense-store/1.0", "senses": [sense("@ada"), sense("@bob")] });
+    let sources = [("apps", apps), ("rar", registry), ("senses", senses)].map(|(id, document)| {
+        let catalog = Catalog::parse(document.to_string().as_bytes()).unwrap();
+        LoadedSource { catalog: Some(Arc::new(catalog)), ..loaded(id, Vec::new()) }
+    });
+    assert_eq!(sources[1].catalog.as_ref().unwrap().bad_entries[0].id.as_deref(), Some("@bob/bad"));
+    assert_eq!(sources[0].catalog.as_ref().unwrap().bad_entries_total, 1);
+    let joined = JoinedCatalogs::new(sources.to_vec());
+    let name = |text: &str| EntryName::parse(text).unwrap();
+    assert_eq!(joined.find(&name("tea")).unwrap().source.id, "apps", "an app of a catalog comes first");
+    assert_eq!(joined.find_agent(&name("tea")).unwrap().source.id, "rar");
+    assert_eq!(joined.find_agent(&name("@BOB/cup")).unwrap().entry.full_name(), "@bob/cup");
+    assert_eq!(joined.find(&name("cup")).unwrap_err().reason, Reason::AmbiguousEntry);
+    assert_eq!(joined.find_agent(&name("cup")).unwrap_err().reason, Reason::AmbiguousEntry);
+    assert_eq!(joined.find_agent(&name("eli5")).unwrap_err().reason, Reason::UnknownEntry);
+    assert_eq!(joined.senses.len(), 2);
+    assert_eq!(joined.find_sense(&name("@ada/eli5")).unwrap().source.id, "apps");
+    assert_eq!(joined.find_sense(&name("eli5")).unwrap_err().reason, Reason::AmbiguousEntry);
+    let failure = Failure::new(Reason::FetchSlow, "slow");
+    let silent = LoadedSource { catalog: None, failure: Some(failure), ..loaded("rar", Vec::new()) };
+    let silent = JoinedCatalogs::new(vec![silent]);
+    assert_eq!(silent.find_agent(&name("tea")).unwrap_err().reason, Reason::FetchSlow, "nobody could look");
+    assert_eq!(silent.find_sense(&name("tea")).unwrap_err().reason, Reason::UnknownEntry);
+    for wrong in ["rapp-registry/1.1", "rapp-sense-store/1.0", "rapp-registry/2.0", "other"] {
+        let document = json!({ "schema": wrong, "rapplications": [] }).to_string();
+        assert_eq!(
+            Catalog::parse(document.as_bytes()).unwrap_err().reason,
+            Reason::CatalogInvalid,
+            "{wrong}"
+        );
+    }
+}
+
+/// Another address for the first catalog.
+fn at(official: &str) -> NamedSources<'_> {
+    NamedSources { official: Some(official), ..NamedSources::default() }
+}
+
 fn web() -> Web {
     Web::new(super::web::tests::client(), WebLimits::default())
 }
@@ -244,7 +294,7 @@ async fn a_catalog_is_kept_and_a_source_that_fails_keeps_what_it_had() {
             _ => Answer::status(400),
         });
     let folder = home.path().join("catalogs");
-    let open = || Catalogs::new(folder.clone(), Places::default(), Some(&server.url("/index.json"))).unwrap();
+    let open = || Catalogs::new(folder.clone(), Places::default(), at(&server.url("/index.json"))).unwrap();
     let catalogs = open();
     let source = catalogs.sources().unwrap().remove(0);
     assert_eq!(catalogs.joined().unwrap().sources[0].state(), SourceState::Unfetched);
@@ -290,7 +340,7 @@ async fn an_older_catalog_than_was_seen_is_not_taken() {
         let document = json!({ "schema": "rapp-store/1.0", "generated_at": date, "rapplications": [] });
         Answer::ok(document.to_string())
     });
-    let catalogs = Catalogs::new(home.path().to_owned(), Places::default(), Some(&server.url(""))).unwrap();
+    let catalogs = Catalogs::new(home.path().to_owned(), Places::default(), at(&server.url(""))).unwrap();
     let source = catalogs.sources().unwrap().remove(0);
     for (date, is_taken) in [(20, true), (20, true), (19, false), (21, true)] {
         dates.store(date, Ordering::SeqCst);
@@ -304,13 +354,14 @@ async fn an_older_catalog_than_was_seen_is_not_taken() {
 fn sources_have_an_order_and_are_changed_one_at_a_time() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("apps/.catalogs");
-    let catalogs = Catalogs::new(folder.clone(), Places::default(), None).unwrap();
+    let catalogs = Catalogs::new(folder.clone(), Places::default(), NamedSources::default()).unwrap();
     let ids = || -> Vec<String> { catalogs.sources().unwrap().into_iter().map(|source| source.id).collect() };
-    assert_eq!(ids(), ["official"]);
+    assert_eq!(ids(), ["official", "rar", "senses"]);
     catalogs.add("https://h.example/store/", None, Position::Last).unwrap();
     catalogs.add("/srv/my apps", Some("mine"), Position::First).unwrap();
     catalogs.add("https://github.com/ada/apps", None, Position::Last).unwrap();
-    assert_eq!(ids(), ["mine", "official", "store", "apps"]);
+    assert_eq!(ids(), ["mine", "official", "store", "apps", "rar", "senses"]);
+    assert_eq!(catalogs.remove("rar").unwrap_err().reason, Reason::WrongUse, "it stands in the settings");
     let addresses: Vec<String> =
         catalogs.sources().unwrap().into_iter().map(|source| source.address.to_string()).collect();
     assert_eq!(addresses[2], "https://h.example/store/index.json");
@@ -327,10 +378,17 @@ fn sources_have_an_order_and_are_changed_one_at_a_time() {
     assert_eq!(catalogs.add("/x", Some("No"), Position::Last).unwrap_err().reason, Reason::WrongUse);
     catalogs.remove("official").unwrap();
     assert_eq!(catalogs.remove("official").unwrap_err().reason, Reason::UnknownCatalog);
-    assert_eq!(ids(), ["mine", "store", "apps"]);
-    let named =
-        Catalogs::new(folder.clone(), Places::default(), Some("https://other.example/i.json")).unwrap();
+    assert_eq!(ids(), ["mine", "store", "apps"], "what belongs to the official one goes with it");
+    let named = Catalogs::new(folder.clone(), Places::default(), at("https://other.example/i.json")).unwrap();
     assert_eq!(named.sources().unwrap()[0].address.to_string(), "https://other.example/i.json");
+    assert_eq!(named.sources().unwrap().len(), 4, "nor is it asked beside another");
+    let registry =
+        NamedSources { agents: Some("https://h.example/registry.json"), ..NamedSources::default() };
+    let registry = Catalogs::new(folder.clone(), Places::default(), registry).unwrap().sources().unwrap();
+    assert_eq!(registry[3].address.to_string(), "https://h.example/registry.json");
+    let bad = NamedSources { senses: Some("http://h.example/"), ..NamedSources::default() };
+    let bad = Catalogs::new(folder.clone(), Places::default(), bad).unwrap_err();
+    assert!(bad.message.starts_with("SENSESTORE_URL: "), "{}", bad.message);
     fs::write(folder.join("sources.json"), "{").unwrap();
     assert_eq!(catalogs.sources().unwrap_err().reason, Reason::CatalogUnavailable);
     assert!(catalogs.add("/y", None, Position::Last).is_err(), "what cannot be read is not written over");

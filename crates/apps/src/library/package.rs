@@ -10,7 +10,7 @@ use super::{
 use crate::{
     AgentFile, Bundle, BundleError, BundleId, Files,
     agent_file::check_file_name,
-    catalog::{FetchedApp, LeftOut, PartKind},
+    catalog::{EntryKind, FetchedApp, LeftOut, PartKind},
     folder_changes::arrival_name,
     native::{NativePackage, VerifiedPackage},
 };
@@ -211,6 +211,9 @@ impl Package {
         let mut package = Self::from_bundle(&bundle, origin)?;
         if let Some(entry) = &fetched.entry {
             (package.name, package.summary) = (shown(&entry.name), shown(&entry.summary));
+            if entry.kind == EntryKind::Agent {
+                package.kind = AppKind::Agent;
+            }
         } else {
             let text = |key: &str| fields.get(key).and_then(Value::as_str).map(shown);
             package.name = text("name").unwrap_or(package.name);

@@ -7,8 +7,8 @@ use crate::{
     output::{NOT_OK, Output},
 };
 use roost_host::catalogs::{
-    Access, CATALOG_AGE_MAX, CatalogListing, EntryName, Filters, Freshness, HostCatalogs, PartKind, Position,
-    SearchAnswer, ShownEntry, SourceState,
+    Access, CATALOG_AGE_MAX, CatalogListing, EntryKind, EntryName, Filters, Freshness, HostCatalogs,
+    PartKind, Position, SearchAnswer, ShownEntry, SourceState,
 };
 use roost_protocol::Failure;
 use serde_json::json;
@@ -125,11 +125,13 @@ fn one_source(source: &CatalogListing, output: Output) {
     }
 }
 
-/// How many apps, and how old the list of them is.
+/// How many apps and senses, and how old the list of them is.
 fn counted(source: &CatalogListing) -> String {
-    let apps = match source.entries {
-        1 => "1 app".to_owned(),
-        count => format!("{count} apps"),
+    let some = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let apps = match (source.entries, source.senses) {
+        (apps, 0) => some(apps, "app"),
+        (0, senses) => some(senses, "sense"),
+        (apps, senses) => format!("{}, {}", some(apps, "app"), some(senses, "sense")),
     };
     let bad = match source.bad_entries {
         0 => String::new(),
@@ -158,10 +160,11 @@ fn found(answer: &SearchAnswer, output: Output) {
     for entry in &answer.found {
         let publisher =
             entry.publisher.as_deref().map(|publisher| format!("{publisher}/")).unwrap_or_default();
+        let agent = if entry.kind == EntryKind::Agent { "  agent" } else { "" };
         let private = if entry.access == Access::Private { "  private" } else { "" };
         let shadowed = entry.shadowed_by.as_ref().map(|by| format!("  shadowed by {by}")).unwrap_or_default();
-        output
-            .line(&format!("{publisher}{}  {}  {}{private}{shadowed}", entry.id, entry.version, entry.name));
+        let (id, version, name) = (&entry.id, &entry.version, &entry.name);
+        output.line(&format!("{publisher}{id}  {version}  {name}{agent}{private}{shadowed}"));
         output.line(&format!("    {}", shortened(&entry.summary)));
     }
     match (answer.total, answer.found.len()) {

@@ -1,4 +1,4 @@
-//! Where apps are found: `[store]` in roost.toml, `RAPPSTORE_URL`, and where other programs keep tokens for GitHub.
+//! Where apps are found: `[store]` in roost.toml, `RAPPSTORE_URL`, `RAR_URL`, `SENSESTORE_URL`, and where other programs keep tokens for GitHub.
 
 use roost_host::catalogs::{CatalogSettings, Places};
 use roost_protocol::Failure;
@@ -13,6 +13,10 @@ pub(super) struct Store {
     raw: Option<String>,
     /// Where commits are looked up.
     commits: Option<String>,
+    /// The registry of agents; empty for none.
+    agents: Option<String>,
+    /// The catalog of senses; empty for none.
+    senses: Option<String>,
 }
 
 /// Joins the file and the variables. An address that cannot be used is refused; no token is read here.
@@ -29,6 +33,8 @@ pub(super) fn settings<'a>(
         .or_else(|| in_home(".config/gh"));
     Ok(CatalogSettings {
         official: get("RAPPSTORE_URL").cloned(),
+        agents: get("RAR_URL").cloned().or(written.agents),
+        senses: get("SENSESTORE_URL").cloned().or(written.senses),
         raw: written.raw,
         commits: written.commits,
         gh_hosts: gh.map(|folder| folder.join("hosts.yml")),
@@ -60,6 +66,13 @@ mod tests {
         );
         assert_eq!(read(&[("GH_CONFIG_DIR", "/g")]).gh_hosts.as_deref(), Some(Path::new("/g/hosts.yml")));
         assert!(toml::from_str::<Store>("raww = 1").is_err());
+        let written: Store = toml::from_str("agents = ''\nsenses = 'https://h/s.json'").unwrap();
+        let named = "https://h/r.json".to_owned();
+        let read = settings(written, None, |name| (name == "RAR_URL").then_some(&named)).unwrap();
+        assert_eq!(
+            (read.agents.as_deref(), read.senses.as_deref()),
+            (Some("https://h/r.json"), Some("https://h/s.json"))
+        );
         let wrong: Store = toml::from_str("raw = 'http://mirror.example'").unwrap();
         assert!(settings(wrong, None, |_| None).is_err());
     }

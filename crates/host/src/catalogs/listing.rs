@@ -2,7 +2,9 @@
 
 use super::{EntryName, Filters, JoinedCatalogs, Offer, PartKind, SourceState};
 use jiff::Timestamp;
-use roost_apps::catalog::{Access, BadEntry, CatalogAddress, FederationSource, FileName, LoadedSource};
+use roost_apps::catalog::{
+    Access, BadEntry, CatalogAddress, EntryKind, FederationSource, FileName, LoadedSource,
+};
 use roost_protocol::{Digest, Failure};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -27,6 +29,9 @@ pub struct CatalogListing {
     pub name: Option<String>,
     /// How many apps it has.
     pub entries: usize,
+    /// How many senses it has.
+    #[serde(skip_serializing_if = "is_none")]
+    pub senses: usize,
     /// How many of its entries cannot be used.
     pub bad_entries: usize,
     /// Some of those, with what is wrong with them.
@@ -57,6 +62,7 @@ impl CatalogListing {
             state: loaded.state(),
             name: catalog.map(|catalog| catalog.name.clone()).filter(|name| !name.is_empty()),
             entries: catalog.map_or(0, |catalog| catalog.entries.len()),
+            senses: catalog.map_or(0, |catalog| catalog.senses.len()),
             bad_entries: catalog.map_or(0, |catalog| catalog.bad_entries_total),
             problems: catalog
                 .into_iter()
@@ -69,9 +75,17 @@ impl CatalogListing {
     }
 }
 
+/// Most catalogs have no senses, and say nothing of them.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// An app that was found, in a few lines.
 #[derive(Debug, Clone, Serialize)]
 pub struct FoundEntry {
+    /// An app of a catalog, or an agent of a registry.
+    pub kind: EntryKind,
     /// Its id.
     pub id: String,
     /// Who publishes it.
@@ -103,6 +117,7 @@ impl FoundEntry {
     fn new(offer: &Offer) -> Self {
         let entry = &offer.entry;
         Self {
+            kind: entry.kind,
             id: entry.id.clone(),
             publisher: entry.publisher.clone(),
             name: entry.name.clone(),

@@ -148,6 +148,12 @@ pub(super) fn held<'a>(contents: &'a Contents, package: &Package) -> Result<Opti
             return Err(Failure::new(Reason::IdTaken, message).with_next(format!("roost remove {}", app.id)));
         }
     }
+    // A registry vouches for files: its agent does not take the place of an app, whoever both say they are of.
+    if (app.kind, package.kind) == (AppKind::Rapplication, AppKind::Agent) {
+        let (app_of, agent_of) = (app.current.origin.sentence(), package.origin.sentence());
+        let message = format!("{} is an app of {app_of}, and this is an agent of {agent_of}", app.id);
+        return Err(Failure::new(Reason::IdTaken, message).with_next(format!("roost remove {}", app.id)));
+    }
     let is_alike = app.id == package.id && (app.kind == AppKind::Native) == (package.kind == AppKind::Native);
     let is_same = match (&app.publisher, &package.publisher) {
         _ if !is_alike => false,

@@ -22,8 +22,10 @@ const FILE_ENDINGS: [&str; 6] = [".py", ".ts", ".js", ".zip", ".egg", ".napp"];
 pub enum InstallSource {
     /// A file, a folder or a zip of this machine, absolute.
     Path(PathBuf),
-    /// An app of a catalog.
+    /// An app of a catalog, or an agent of a registry where no catalog has an app of this id.
     Entry(EntryName),
+    /// An agent of a registry.
+    Agent(EntryName),
     /// A repository.
     Repository(RepositoryAddress),
     /// One agent file, or the package of a native app, at an address.
@@ -119,6 +121,9 @@ pub(crate) async fn bring(host: &Host, source: &InstallSource) -> Result<Brought
         InstallSource::Entry(name) => {
             Package::from_fetched(host.catalogs()?.fetch(name).await?).map(Brought::from)
         }
+        InstallSource::Agent(name) => {
+            Package::from_fetched(host.catalogs()?.fetch_agent(name).await?).map(Brought::from)
+        }
         InstallSource::Repository(address) => {
             let fetched = host.catalogs()?.fetcher().await?.fetch_repository(address).await?;
             Package::from_fetched(fetched).map(Brought::from)
@@ -194,7 +199,7 @@ mod tests {
     fn what_a_person_writes_is_one_of_five_things() {
         let kind = |text: &str| match InstallSource::parse(text) {
             Ok(InstallSource::Path(_)) => "path",
-            Ok(InstallSource::Entry(_)) => "entry",
+            Ok(InstallSource::Entry(_) | InstallSource::Agent(_)) => "entry",
             Ok(InstallSource::Repository(_)) => "repository",
             Ok(InstallSource::File(_)) => "file",
             Ok(InstallSource::Store(_)) => "store",

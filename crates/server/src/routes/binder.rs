@@ -18,12 +18,12 @@ use axum::{
 use base64::Engine as _;
 use roost_host::{
     Host, Request,
-    catalogs::{CATALOG_AGE_MAX, Freshness, Offer},
+    catalogs::{CATALOG_AGE_MAX, EntryKind, EntryName, Freshness, InstalledSense, JoinedCatalogs},
     library::{AppListing, Choice, InstallSource},
 };
 use roost_protocol::{Failure, Reason};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 use std::time::Duration;
 use utoipa::ToSchema;
 
@@ -37,6 +37,9 @@ const CATALOG_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct InstalledApps {
     installed: Vec<InstalledEntry>,
+    /// Senses that are in the home, where there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    senses: Vec<InstalledEntry>,
 }
 
 /// One installed app.
@@ -66,11 +69,25 @@ impl From<&AppListing> for InstalledEntry {
     }
 }
 
+impl From<InstalledSense> for InstalledEntry {
+    fn from(sense: InstalledSense) -> Self {
+        Self {
+            id: sense.id,
+            version: None,
+            agent_filename: None,
+            filename: Some(sense.file_name),
+            service_filename: None,
+            ui_filename: None,
+        }
+    }
+}
+
 /// Which apps are installed.
 #[utoipa::path(get, path = "/api/binder", tag = "binder", responses((status = 200, body = InstalledApps)))]
 pub(crate) async fn installed(State(host): State<Host>) -> Result<Json<InstalledApps>, ErrorAnswer> {
     let apps = host.library().list().await?;
-    Ok(Json(InstalledApps { installed: apps.iter().map(InstalledEntry::from).collect() }))
+    let senses = host.senses()?.into_iter().map(InstalledEntry::from).collect();
+    Ok(Json(InstalledApps { installed: apps.iter().map(InstalledEntry::from).collect(), senses }))
 }
 
 /// The same with a slash at the end.
@@ -101,45 +118,74 @@ pub(crate) async fn rapplications(State(host): State<Host>) -> Result<Json<Value
     Ok(Json(json!({ "rapplications": apps.iter().map(shown).collect::<Vec<_>>() })))
 }
 
-/// What can be installed: every entry of every catalog, as its catalog has it. Empty when none can be read in time.
-#[utoipa::path(get, path = "/api/binder/catalog", tag = "binder", responses((status = 200, body = Object)))]
-pub(crate) async fn catalog(State(host): State<Host>) -> Json<Value> {
-    Json(json!({ "rapplications": entries(&host).await }))
+/// What can be installed, as its catalogs have it; only the lists that were asked for.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Catalogued {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rapplications: Option<Vec<Box<RawValue>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agents: Option<Vec<Box<RawValue>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    senses: Option<Vec<Box<RawValue>>>,
 }
 
-/// One part of the catalog. Agents and senses have none here.
+/// What can be installed: every entry of every catalog, as its catalog has it. Empty when none can be read in time.
+#[utoipa::path(get, path = "/api/binder/catalog", tag = "binder", responses((status = 200, body = Object)))]
+pub(crate) async fn catalog(State(host): State<Host>) -> Json<Catalogued> {
+    let joined = joined(&host).await;
+    Json(Catalogued {
+        rapplications: Some(entries(joined.as_ref(), EntryKind::App)),
+        ..Catalogued::default()
+    })
+}
+
+/// One part of the catalog: `agents` of the registry, `senses`, or `all` with the apps. Empty as above.
 #[utoipa::path(get, path = "/api/binder/catalog/{part}", tag = "binder", params(("part" = String, Path)),
     responses((status = 200, body = Object)))]
 pub(crate) async fn catalog_part(
     State(host): State<Host>,
     PathOf(part): PathOf,
-) -> Result<Json<Value>, ErrorAnswer> {
-    match part.as_str() {
-        "agents" => Ok(Json(json!({ "agents": [] }))),
-        "senses" => Ok(Json(json!({ "senses": [] }))),
-        "all" => Ok(Json(json!({ "rapplications": entries(&host).await, "agents": [], "senses": [] }))),
-        other => Err(ErrorAnswer::new(Reason::UnknownCatalog, format!("there is no catalog `{other}`"))),
+) -> Result<Json<Catalogued>, ErrorAnswer> {
+    let is_known = matches!(part.as_str(), "agents" | "senses" | "all");
+    if !is_known {
+        return Err(ErrorAnswer::new(Reason::UnknownCatalog, format!("there is no catalog `{part}`")));
     }
+    let joined = joined(&host).await;
+    let joined = joined.as_ref();
+    let is_wanted = |name: &str| part == name || part == "all";
+    Ok(Json(Catalogued {
+        rapplications: is_wanted("rapplications").then(|| entries(joined, EntryKind::App)),
+        agents: is_wanted("agents").then(|| entries(joined, EntryKind::Agent)),
+        senses: is_wanted("senses").then(|| senses(joined)),
+    }))
 }
 
-async fn entries(host: &Host) -> Vec<Value> {
-    let joined = async { host.catalogs()?.joined(Freshness::AtMost(CATALOG_AGE_MAX)).await };
-    match tokio::time::timeout(CATALOG_WITHIN, joined).await {
-        Ok(Ok(joined)) => joined.offers.iter().filter_map(document).collect(),
-        Ok(Err(failure)) => {
-            tracing::info!(%failure, "the catalogs could not be read");
-            Vec::new()
+/// All catalogs, as they were kept where they are not answered in time. Why one is not there is in `roost store list`.
+async fn joined(host: &Host) -> Option<JoinedCatalogs> {
+    let fresh = async { host.catalogs()?.joined(Freshness::AtMost(CATALOG_AGE_MAX)).await };
+    let joined = match tokio::time::timeout(CATALOG_WITHIN, fresh).await {
+        Ok(joined) => joined,
+        Err(_) => {
+            tracing::info!(seconds = CATALOG_WITHIN.as_secs(), "the catalogs were not fetched in time");
+            async { host.catalogs()?.joined(Freshness::Kept).await }.await
         }
-        Err(_) => Vec::new(),
-    }
+    };
+    joined.inspect_err(|failure| tracing::info!(%failure, "the catalogs could not be read")).ok()
 }
 
-/// An entry word for word, unless another catalog holds its id.
-fn document(offer: &Offer) -> Option<Value> {
-    if offer.shadowed_by.is_some() {
-        return None;
-    }
-    serde_json::to_value(offer.entry.document()).ok()
+/// Entries word for word, without those whose id another catalog holds. Numbers stay as they were written: those of
+/// registries are larger than 64 bits.
+fn entries(joined: Option<&JoinedCatalogs>, kind: EntryKind) -> Vec<Box<RawValue>> {
+    let offers = joined.into_iter().flat_map(|joined| &joined.offers);
+    // An app that has the same id hides no agent: each is asked for by its kind.
+    let is_held = |shadowed: bool| shadowed && kind == EntryKind::App;
+    let shown = offers.filter(|offer| offer.entry.kind == kind && !is_held(offer.shadowed_by.is_some()));
+    shown.map(|offer| offer.entry.document().to_owned()).collect()
+}
+
+fn senses(joined: Option<&JoinedCatalogs>) -> Vec<Box<RawValue>> {
+    let offers = joined.into_iter().flat_map(|joined| &joined.senses);
+    offers.map(|offer| offer.sense.document().to_owned()).collect()
 }
 
 /// Which app to install.
@@ -184,20 +230,28 @@ pub(crate) async fn install(
     Ok(Json(InstallAnswer { status: "ok", installed: InstalledEntry::from(&installed.app) }))
 }
 
-/// Installs a single file by name. There is no registry of single files here, so that none is found.
+/// Installs a single file by name: `agent` of the registry, answered only when it answers in its sandbox, or `sense`.
 #[utoipa::path(post, path = "/api/binder/install/{kind}", tag = "binder", params(("kind" = String, Path)),
     request_body = NameBody, responses((status = 200, body = InstallAnswer)))]
 pub(crate) async fn install_file(
+    State(host): State<Host>,
     PathOf(kind): PathOf,
     JsonOrNothing(asked): JsonOrNothing<NameBody>,
 ) -> Result<Json<InstallAnswer>, ErrorAnswer> {
     if !matches!(kind.as_str(), "agent" | "sense") {
         return Err(ErrorAnswer::new(Reason::BadRequest, format!("nothing is installed as `{kind}`")));
     }
-    let name = asked.name.ok_or_else(|| ErrorAnswer::new(Reason::BadRequest, "name required"))?;
-    let shown: String = name.escape_debug().take(100).collect();
-    let failure = Failure::new(Reason::UnknownEntry, format!("no {kind} `{shown}` is in a catalog"));
-    Err(failure.with_next("install a file by its path or address with `roost install`").into())
+    let name = asked.name.filter(|name| !name.trim().is_empty());
+    let name = name.ok_or_else(|| ErrorAnswer::new(Reason::BadRequest, "name required"))?;
+    let name = EntryName::parse(name.trim())?;
+    let installed = if kind == "sense" {
+        InstalledEntry::from(host.install_sense(&name).await?)
+    } else {
+        let source = InstallSource::Agent(name);
+        let installed = host.library().install(&source, None, &Choice::Policy, NOBODY).await?;
+        InstalledEntry::from(&installed.app)
+    };
+    Ok(Json(InstallAnswer { status: "ok", installed }))
 }
 
 /// What was removed.
