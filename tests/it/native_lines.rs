@@ -3,7 +3,7 @@
 use crate::native_running::{app_folder, call, host, started};
 use roost_host::{
     Host,
-    native::{CommMessage, CommRequest, NativePhase, OutgoingMessage},
+    native::{CommMessage, CommRequest, NativePhase, OutgoingMessage, SettingsChange},
 };
 use roost_protocol::{Failure, Reason};
 use roost_tests::TestHome;
@@ -133,6 +133,32 @@ async fn a_line_is_open_only_in_the_ways_that_were_granted() {
 
     let state = started(&host, &folder(&home, "Lines", &[])).await.unwrap();
     assert_eq!(state.left_out.len(), 2, "{:?}", state.left_out);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_is_connected_with_all_settings_of_its_app() {
+    let home = TestHome::new();
+    let host = host(&home, POLICY).await;
+    let more = json!({
+        "provides": ["tool:echo", "channel:test", "comm"], "permissions": ["channel:send", "comm:send"],
+        "settings": [{ "key": "tone", "default": "dry" }, { "key": "key", "type": "password" }],
+    });
+    started(&host, &app_folder(&home, APP, "Lines", &more)).await.unwrap();
+    let connected = "tell what it was connected with";
+    let default = json!({ "tone": "dry" });
+    assert_eq!(
+        order(&host, connected, json!({})).await,
+        json!({ "channel": default.clone(), "comm": default })
+    );
+    let settings = [("key".to_owned(), "tr0ub4dor".to_owned())].into();
+    let change = SettingsChange { settings, ..SettingsChange::default() };
+    host.change_native_settings(APP, change).await.unwrap();
+    host.native_apps().restart(APP).await.unwrap();
+    // As it was set, not as it is shown; and the same as `Configure` brought.
+    let whole = json!({ "tone": "dry", "key": "tr0ub4dor" });
+    let told = order(&host, connected, json!({})).await;
+    assert_eq!(told, json!({ "channel": whole.clone(), "comm": whole.clone() }));
+    assert_eq!(order(&host, "tell settings", json!({})).await["settings"], whole);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,6 +22,7 @@ use roost_protocol::{Failure, Reason};
 use roost_runtime::CommRequest;
 use serde_json::json;
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
@@ -78,9 +79,14 @@ impl Lines {
         }
     }
 
-    /// Lets an app connect and listens to it, as far as it may; what it may not is told.
-    pub(super) async fn take_in(&self, live: &Arc<LiveApp>, line: Line) -> Option<LeftOut> {
-        let joined = match self.join(live, line).await {
+    /// Lets an app connect with its settings and listens to it, as far as it may; what it may not is told.
+    pub(super) async fn take_in(
+        &self,
+        live: &Arc<LiveApp>,
+        line: Line,
+        settings: BTreeMap<String, String>,
+    ) -> Option<LeftOut> {
+        let joined = match self.join(live, line, settings).await {
             Ok(joined) => joined,
             Err(failure) => return Some(LeftOut::new(line.name(), &failure)),
         };
@@ -91,7 +97,12 @@ impl Lines {
         None
     }
 
-    async fn join(&self, live: &Arc<LiveApp>, line: Line) -> Result<Joined, Failure> {
+    async fn join(
+        &self,
+        live: &Arc<LiveApp>,
+        line: Line,
+        settings: BTreeMap<String, String>,
+    ) -> Result<Joined, Failure> {
         let rights = line.rights(live);
         if rights == Rights::NONE {
             let message = format!("a {0} needs a right to {0}:send or {0}:receive", line.name());
@@ -99,7 +110,7 @@ impl Lines {
         }
         let host = self.host.get().cloned().unwrap_or_default();
         let answering = host.upgrade().map(|inner| Host { inner });
-        let name = line.connect(live, answering.as_ref()).await?;
+        let name = line.connect(live, settings, answering.as_ref()).await?;
         drop(answering);
         let task = rights.receive.then(|| {
             let (listening, answering) = (Arc::clone(live), Arc::clone(live));

@@ -279,7 +279,10 @@ impl Shared {
         }
         for (part, line) in [(NativePart::Channel, Line::Channel), (NativePart::Comm, Line::Comm)] {
             if live.folder.parts().contains(&part) {
-                left_out.extend(self.lines.take_in(live, line).await);
+                left_out.extend(match self.settings_of(live).await {
+                    Ok(settings) => self.lines.take_in(live, line, settings).await,
+                    Err(failure) => Some(LeftOut::new(line.name(), &failure)),
+                });
             }
         }
         self.answering.take_in(live);

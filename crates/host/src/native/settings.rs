@@ -144,7 +144,7 @@ impl Shared {
     }
 
     /// Everything an app is told: what a person set, what holds when nobody did, its accounts, and the owner's token.
-    async fn settings_of(&self, live: &LiveApp) -> Result<BTreeMap<String, String>, Failure> {
+    pub(super) async fn settings_of(&self, live: &LiveApp) -> Result<BTreeMap<String, String>, Failure> {
         let sealed = self.sealed.read(live.folder.id()).await?;
         let mut map = BTreeMap::new();
         for field in &live.folder.manifest.settings {

@@ -18,7 +18,7 @@ use futures::{
 };
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fs,
     future::pending,
     path::Path,
@@ -35,6 +35,8 @@ const HEARD_MAX: usize = 4096;
 pub(crate) struct Lines {
     heard: broadcast::Sender<Heard>,
     sent: Arc<Mutex<Vec<Value>>>,
+    /// The settings that each line was last connected with.
+    connected: Arc<Mutex<BTreeMap<&'static str, HashMap<String, String>>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,7 +49,7 @@ enum Heard {
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { heard: broadcast::channel(HEARD_MAX).0, sent: Arc::default() }
+        Self { heard: broadcast::channel(HEARD_MAX).0, sent: Arc::default(), connected: Arc::default() }
     }
 }
 
@@ -76,6 +78,9 @@ impl Lines {
             "stop telling" => Heard::End,
             "tell how many listen" => return Some(self.heard.receiver_count().to_string()),
             "tell what was sent" => return Some(json!(self.sent.lock().ok()?.clone()).to_string()),
+            "tell what it was connected with" => {
+                return Some(json!(self.connected.lock().ok()?.clone()).to_string());
+            }
             _ => return None,
         };
         Some(self.heard.send(heard).unwrap_or_default().to_string())
@@ -84,6 +89,12 @@ impl Lines {
     fn note(&self, what: Value) {
         if let Ok(mut sent) = self.sent.lock() {
             sent.push(what);
+        }
+    }
+
+    fn connected(&self, line: &'static str, settings: HashMap<String, String>) {
+        if let Ok(mut connected) = self.connected.lock() {
+            connected.insert(line, settings);
         }
     }
 
@@ -138,8 +149,9 @@ impl ChannelService for App {
 
     async fn connect(
         &self,
-        _: Request<ChannelConnectRequest>,
+        request: Request<ChannelConnectRequest>,
     ) -> Result<Response<ChannelConnectResponse>, Status> {
+        self.lines.connected("channel", request.into_inner().config);
         Ok(Response::new(ChannelConnectResponse { error: self.in_call("connect").await }))
     }
 
@@ -200,7 +212,11 @@ impl CommService for App {
         Ok(Response::new(CommVersionResponse { version: "1".to_owned() }))
     }
 
-    async fn connect(&self, _: Request<CommConnectRequest>) -> Result<Response<CommConnectResponse>, Status> {
+    async fn connect(
+        &self,
+        request: Request<CommConnectRequest>,
+    ) -> Result<Response<CommConnectResponse>, Status> {
+        self.lines.connected("comm", request.into_inner().config);
         Ok(Response::new(CommConnectResponse { error: self.in_call("connect").await }))
     }
 

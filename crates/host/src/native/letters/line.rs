@@ -128,17 +128,22 @@ impl Line {
     }
 
     /// Lets the app connect; the answer is what it calls itself.
-    pub(super) async fn connect(self, live: &LiveApp, host: Option<&Host>) -> Result<String, Failure> {
+    pub(super) async fn connect(
+        self,
+        live: &LiveApp,
+        settings: BTreeMap<String, String>,
+        host: Option<&Host>,
+    ) -> Result<String, Failure> {
         let name = match self {
             Self::Channel => {
                 let name = live.app.channel_name().await?;
-                live.app.connect_channel(BTreeMap::new()).await?;
+                live.app.connect_channel(settings).await?;
                 name
             }
             Self::Comm => {
                 let name = live.app.comm_name().await?;
                 let tools = host.map(tools_of).unwrap_or_default();
-                live.app.join_comm(BTreeMap::new(), OWN_NAME.to_owned(), tools).await?;
+                live.app.join_comm(settings, OWN_NAME.to_owned(), tools).await?;
                 name
             }
         };
