@@ -1,6 +1,6 @@
 //! Things that are done at set times: by the host, on both engines, and by native apps.
 
-use crate::native_running::{app_folder, host, sideload};
+use crate::native_running::{app_folder, call, host, sideload};
 use roost_host::{
     Host,
     native::NativeFolder,
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 const CLOCK: &str = "com.example.clock";
+const LINES: &str = "com.example.lines";
 
 /// Never within a test.
 const FAR_AWAY: &str = "0 0 0 1 1 *";
@@ -227,6 +228,96 @@ async fn what_a_native_scheduler_fires_starts_a_turn_and_never_a_command() {
     // Without a model there is no answer, and a line with a slash from an app calls nobody.
     let runs = host.book().tail(usize::MAX);
     assert!(!runs.iter().any(|event| event.kind == "call"), "{runs:?}");
+}
+
+/// An app that has a channel and is the model that answers.
+async fn host_with_channel(home: &TestHome) -> Host {
+    let more = json!({
+        "provides": ["gateway", "tool:echo", "channel:telegram"],
+        "permissions": ["network:outbound", "channel:send"],
+    });
+    let folder = app_folder(home, LINES, "Lines", &more);
+    let host = host(home, "allow = [\"network:*\", \"feature:channel:*\", \"schedule\"]").await;
+    host.native_apps().start(NativeFolder::sideloaded(&folder).unwrap()).await.unwrap();
+    host.models().set(&format!("gateway-{LINES}")).await.unwrap();
+    host
+}
+
+/// What was said in which conversation, as the app tells.
+async fn delivered(host: &Host) -> Vec<(String, String)> {
+    let told = call(host, "echo", json!({ "do": "tell what was sent" })).await.unwrap().output;
+    let told: Vec<Value> = serde_json::from_str(&told).unwrap();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+    told.iter().map(|one| (text(one, "channel_id"), text(one, "text"))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_goes_to_the_channel_that_its_schedule_names_and_stays_when_it_cannot() {
+    let home = TestHome::new();
+    let host = host_with_channel(&home).await;
+    let schedules = host.schedules();
+    let run = async |name: &str, deliver: &str| {
+        let new = NewSchedule { deliver: deliver.to_owned(), ..new(name, FAR_AWAY, "hello") };
+        schedules.add(new).await.unwrap();
+        schedules.run(name).await.unwrap()
+    };
+    // By the app's id, by its manifest, and by what the channel calls itself.
+    for channel in [LINES, "telegram", "test"] {
+        let ran = run(channel, &json!({ "channel": channel, "to": channel }).to_string()).await;
+        assert!(ran.success && ran.error.is_empty() && ran.output == "Hello", "{ran:?}");
+    }
+    let hello = |to: &str| (to.to_owned(), "Hello".to_owned());
+    let expected = vec![hello(LINES), hello("telegram"), hello("test")];
+    assert_eq!(delivered(&host).await, expected);
+    for (name, deliver, why) in [
+        ("unreadable", "telegram", "deliver: "),
+        ("without", r#"{"channel": "telegram"}"#, "`to`"),
+        ("unknown", r#"{"channel": "none", "to": "1"}"#, "`none`"),
+    ] {
+        let ran = run(name, deliver).await;
+        assert!(!ran.success && ran.error.contains(why), "{ran:?}");
+        assert!(ran.output == "Hello" && ran.run.is_some(), "the run is not lost: {ran:?}");
+        assert_eq!(schedules.get(name).await.unwrap().last_error, ran.error);
+    }
+    host.native_apps().stop(LINES).await.unwrap();
+    assert!(!schedules.run("test").await.unwrap().success);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_native_scheduler_delivers_only_with_the_right_to_send() {
+    let home = TestHome::new();
+    let host = host_with_channel(&home).await;
+    let noted = || {
+        let events = host.book().tail(usize::MAX);
+        let notes = events.iter().filter(|event| event.kind == "schedule");
+        notes.map(|event| event.detail["error"].clone()).collect::<Vec<Value>>()
+    };
+    let fire = async {
+        for (count, permissions) in [(1, json!(["schedule:*"])), (2, json!(["schedule:*", "channel:send"]))] {
+            let more = json!({ "provides": ["schedule"], "permissions": permissions });
+            let folder = app_folder(&home, CLOCK, "Clock", &more);
+            host.native_apps().start(NativeFolder::sideloaded(&folder).unwrap()).await.unwrap();
+            let deliver = json!({ "channel": "telegram", "to": "123" }).to_string();
+            let name = format!("{CLOCK}/tea");
+            host.schedules().add(NewSchedule { deliver, ..new(&name, FAR_AWAY, "hello") }).await.unwrap();
+            while host.schedules().run(&name).await.is_err() {
+                // tidy: sleep because what is waited for is another process
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            while noted().len() < count {
+                // tidy: sleep because a turn ends in its own time
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    };
+    tokio::select! {
+        () = fire => {}
+        never = host.keep_schedules() => match never {},
+    }
+    let errors = noted();
+    assert!(errors[0].as_str().is_some_and(|error| error.contains("channel:send")), "{errors:?}");
+    assert!(errors[1].is_null(), "{errors:?}");
+    assert_eq!(delivered(&host).await, [("123".to_owned(), "Hello".to_owned())]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod clock; // when something is due
 mod records; // the host's own, in the database
 mod claims; // who runs one
+mod delivery; // where an answer goes
 mod keeping; // doing what is due
 
 use crate::{
@@ -53,7 +54,7 @@ pub struct Schedule {
     pub command: String,
     /// What is said.
     pub message: String,
-    /// JSON for whoever keeps it.
+    /// JSON that says where the answer goes; empty when nowhere.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub deliver: String,
     /// Whether it is switched on.
@@ -91,7 +92,7 @@ pub struct NewSchedule {
     pub command: String,
     /// What is said.
     pub message: String,
-    /// JSON for whoever keeps it.
+    /// JSON that says where the answer goes; empty when nowhere.
     pub deliver: String,
     /// More about it.
     pub metadata: BTreeMap<String, String>,

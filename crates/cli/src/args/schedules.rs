@@ -20,6 +20,9 @@ pub(crate) enum SchedulesVerb {
         expression: String,
         /// What to say; a line with a slash calls one agent
         message: String,
+        /// Where the answer goes: '{"channel": "APP or NAME", "to": "CONVERSATION"}'
+        #[arg(long, value_name = "JSON", default_value = "")]
+        deliver: String,
     },
     /// Remove a schedule with its history
     Remove {

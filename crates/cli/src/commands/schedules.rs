@@ -22,8 +22,9 @@ pub(crate) async fn schedules(
             let listed = partner.ask(Method::Get, "/v1/schedules", None).await?;
             show(&listed, *output, list);
         }
-        SchedulesVerb::Add { name, expression, message } => {
-            let new = json!({ "name": name, "expression": expression, "message": message });
+        SchedulesVerb::Add { name, expression, message, deliver } => {
+            let new =
+                json!({ "name": name, "expression": expression, "message": message, "deliver": deliver });
             let added = partner.ask(Method::Post, "/v1/schedules", Some(&new)).await?;
             show(&added, *output, one);
         }
@@ -110,8 +111,10 @@ fn entry(entry: &Value, output: Output) {
         told.push_str(&format!("  {run}"));
     }
     output.line(&told);
-    let said = if entry["success"] == true { &entry["output"] } else { &entry["error"] };
-    output.line(&format!("    {}", line(said)));
+    // An answer that was not delivered is there beside the error.
+    for said in [&entry["error"], &entry["output"]].into_iter().filter(|said| !text(said).is_empty()) {
+        output.line(&format!("    {}", line(said)));
+    }
 }
 
 fn rows(value: &Value) -> &[Value] {

@@ -18,6 +18,7 @@ use crate::{
     book::Book,
     host::{Host, Inner},
 };
+use roost_apps::native::Capability;
 use roost_protocol::{Failure, Reason};
 use roost_runtime::CommRequest;
 use serde_json::json;
@@ -57,6 +58,14 @@ struct Joined {
     rights: Rights,
     name: String,
     task: Option<JoinHandle<()>>,
+}
+
+impl Joined {
+    fn is_called(&self, called: &str) -> bool {
+        let provides = &self.live.folder.manifest.provides;
+        self.name == called
+            || provides.iter().any(|one| matches!(one, Capability::Channel(name) if name == called))
+    }
 }
 
 impl Drop for Joined {
@@ -141,6 +150,29 @@ impl Lines {
     pub(super) async fn say(&self, app: &str, message: OutgoingMessage) -> Result<String, Failure> {
         let live = self.sending(app, Line::Channel)?;
         live.app.send_to_channel(message.into_channel_message()).await
+    }
+
+    /// The app whose channel is called so, by its id, by its manifest or by itself. A name of two is nobody's.
+    pub(super) fn channel_called(&self, called: &str) -> Result<String, Failure> {
+        let all = self.lock();
+        let channels: Vec<&Joined> = all.iter().filter(|one| one.line == Line::Channel).collect();
+        let id = |one: &&Joined| one.live.folder.id().to_owned();
+        if let Some(found) = channels.iter().find(|one| one.live.folder.id() == called) {
+            return Ok(id(found));
+        }
+        let named: Vec<&Joined> = channels.into_iter().filter(|one| one.is_called(called)).collect();
+        let shown: String = called.escape_debug().take(100).collect();
+        match named.as_slice() {
+            [found] => Ok(id(found)),
+            [] => {
+                let message = format!("no app with a channel `{shown}` is connected");
+                Err(Failure::new(Reason::NativeNotRunning, message))
+            }
+            [..] => {
+                let message = format!("several apps have a channel `{shown}`: say the id of one");
+                Err(Failure::new(Reason::BadArguments, message))
+            }
+        }
     }
 
     /// Asks something of what an app carries between agents.

@@ -171,6 +171,11 @@ impl NativeApps {
         self.shared.lines.say(id, message).await
     }
 
+    /// The app whose channel is called so: the app itself, or what its channel calls itself.
+    pub(crate) fn channel_called(&self, called: &str) -> Result<String, Failure> {
+        self.shared.lines.channel_called(called)
+    }
+
     /// Asks something of what an app carries between agents.
     pub async fn carry(&self, id: &str, request: CommRequest) -> Result<(), Failure> {
         self.shared.lines.carry(id, request).await

@@ -3,6 +3,7 @@
 use super::{
     Schedule,
     clock::Clock,
+    keeping::Said,
     records::{LANE, ScheduleError, find, new_id, now},
 };
 use jiff::Timestamp;
@@ -116,8 +117,7 @@ impl Change for Renew {
 pub(super) struct Finish {
     pub(super) name: String,
     pub(super) entry: String,
-    pub(super) result: Result<String, String>,
-    pub(super) run: Option<String>,
+    pub(super) said: Said,
 }
 
 const FINISH: &str =
@@ -141,20 +141,19 @@ impl Change for Finish {
         let tenant = transaction.tenant().clone();
         let of: [Parameter<'_>; 3] =
             [tenant.as_str().into(), Parameter::from(&self.name), Parameter::from(&self.entry)];
-        let (output, error) = match &self.result {
-            Ok(output) => (output.as_str(), ""),
-            Err(error) => ("", error.as_str()),
-        };
+        let Said { output, error, run } = &self.said;
+        let is_well = error.is_none();
+        let error = error.as_deref().unwrap_or_default();
         transaction.execute(FINISH, &[of[0], of[1], of[2], error.into()]).await?;
         let ended = [
             of[0],
             of[1],
             of[2],
             now().into(),
-            i64::from(self.result.is_ok()).into(),
+            i64::from(is_well).into(),
             output.into(),
             error.into(),
-            self.run.as_deref().into(),
+            run.as_deref().into(),
         ];
         transaction.execute(ENDED, &ended).await?;
         transaction.execute(PRUNE, &[of[0], of[1], HISTORY_MAX.into()]).await?;

@@ -3,6 +3,7 @@
 use super::{
     HistoryEntry, MESSAGE_BYTES_MAX, Place, Schedules, TASK_AGENT,
     claims::{Claim, Claimed, Finish, LEASE_MS, NextDue, Renew},
+    delivery::{Delivery, Wisher},
     records::{Get, now},
 };
 use crate::{
@@ -10,6 +11,7 @@ use crate::{
     host::Host,
     native::{FiredTriggers, Trigger},
 };
+use roost_chat::split_slots;
 use roost_protocol::{Failure, Reason};
 use serde_json::json;
 use std::{
@@ -95,8 +97,9 @@ impl Host {
         }
         let _busy = Busy { names: busy, name: name.clone() };
         // Said by an app: what stands before it keeps a line with a slash from being a person's command.
-        let (result, run) = self.say(format!("Scheduled by the app {name}: {message}")).await;
-        let error = result.err();
+        let message = format!("Scheduled by the app {name}: {message}");
+        let delivery = Delivery { deliver: &trigger.fired.deliver, wisher: Wisher::App(&trigger.app) };
+        let Said { error, run, .. } = self.say(message, delivery).await;
         self.book().note("schedule", json!({ "schedule": name, "run": run, "error": error }));
     }
 
@@ -106,17 +109,32 @@ impl Host {
         self.book().note("schedule", json!({ "schedule": name, "refused": why }));
     }
 
-    /// One turn: what was answered or went wrong, and the run it was.
-    async fn say(&self, message: String) -> (Result<String, String>, Option<String>) {
+    /// One turn, whose answer goes where it is to go.
+    async fn say(&self, message: String, delivery: Delivery<'_>) -> Said {
         let request = ChatRequest { input: message, ..ChatRequest::default() };
-        match self.converse(request, None).await {
-            Ok(answer) if answer.offer.is_some() => {
-                (Err("there is no model to answer; see `roost models`".to_owned()), answer.run)
+        let answer = match self.converse(request, None).await {
+            Ok(answer) => answer,
+            Err(failure) => {
+                let error = Some(Failure::from(failure).message);
+                return Said { output: String::new(), error, run: None };
             }
-            Ok(answer) => (Ok(answer.text.chars().take(OUTPUT_CHARACTERS_MAX).collect()), answer.run),
-            Err(failure) => (Err(Failure::from(failure).message), None),
+        };
+        if answer.offer.is_some() {
+            let error = Some("there is no model to answer; see `roost models`".to_owned());
+            return Said { output: String::new(), error, run: answer.run };
         }
+        let delivered = self.deliver(&delivery, &split_slots(&answer.text).main).await;
+        let error = delivered.err().map(|failure| format!("the answer is not delivered: {failure}"));
+        Said { output: answer.text.chars().take(OUTPUT_CHARACTERS_MAX).collect(), error, run: answer.run }
     }
+}
+
+/// What became of one turn. One whose answer could not be delivered has both, an answer and an error.
+pub(super) struct Said {
+    pub(super) output: String,
+    pub(super) error: Option<String>,
+    /// The run it was.
+    pub(super) run: Option<String>,
 }
 
 /// Free again when this goes, however its run ended.
@@ -169,17 +187,16 @@ impl Schedules<'_> {
     async fn carry_out(self, claimed: Claimed) {
         let Claimed { schedule, entry } = claimed;
         let name = schedule.name;
-        let (result, run) = tokio::select! {
-            said = self.host.say(schedule.message) => said,
+        let delivery = Delivery { deliver: &schedule.deliver, wisher: Wisher::Owner };
+        let said = tokio::select! {
+            said = self.host.say(schedule.message, delivery) => said,
             () = self.lost(&name, &entry) => {
                 tracing::warn!(schedule = name, "it was removed, or another node runs it; it is not run on here");
                 return;
             }
         };
-        self.host
-            .book()
-            .note("schedule", json!({ "schedule": name, "run": run, "error": result.as_ref().err() }));
-        if let Err(failure) = self.write(Finish { name: name.clone(), entry, result, run }).await {
+        self.host.book().note("schedule", json!({ "schedule": name, "run": said.run, "error": said.error }));
+        if let Err(failure) = self.write(Finish { name: name.clone(), entry, said }).await {
             tracing::error!(schedule = name, %failure, "write down what became of a schedule");
         }
     }

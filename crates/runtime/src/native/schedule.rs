@@ -76,6 +76,7 @@ pub struct ScheduleFired {
     pub name: String,
     pub task_type: String,
     pub message: String,
+    pub deliver: String,
     pub fired_at: String,
 }
 
@@ -90,6 +91,7 @@ impl ScheduleTriggers {
             name: one.name,
             task_type: one.task_type,
             message: one.message,
+            deliver: one.deliver,
             fired_at: one.fired_at,
         }))
     }

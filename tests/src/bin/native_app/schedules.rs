@@ -154,6 +154,7 @@ impl ScheduleService for App {
             task_type: if name == "program" { "bash".to_owned() } else { schedule.task_type },
             command: "touch it".to_owned(),
             message: schedule.message,
+            deliver: schedule.deliver,
             ..ScheduleTrigger::default()
         };
         let heard = self.kept.fired.send(trigger).unwrap_or(0);
