@@ -2,7 +2,7 @@
 
 use crate::native_running::{app_folder, call, host, started};
 use roost_host::{
-    Host,
+    Host, SessionId,
     native::{CommMessage, CommRequest, NativePhase, OutgoingMessage, SettingsChange},
 };
 use roost_protocol::{Failure, Reason};
@@ -187,6 +187,45 @@ async fn agents_are_answered_and_what_only_informs_is_not() {
     assert!(told.as_array().unwrap().contains(&json!({ "subscribe": "weather" })), "{told}");
     apps.stop(APP).await.unwrap();
     assert!(home.outside().join(APP).join("data/left-comm").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_informs_is_kept_where_people_and_the_next_turn_find_it() {
+    let home = TestHome::new();
+    let host = answering(&home, "Lines", &["comm:send"]).await;
+    until_heard(&host, 1).await;
+    let agent = |kind: &str, text: &str| json!({ "id": "1", "from": "other", "type": kind, "content": text });
+    order(&host, "hear an agent", agent("info", "the tea is ready")).await;
+    order(&host, "hear an agent", agent("message", "hello")).await;
+    assert_eq!(sent(&host, 1).await.len(), 1, "only one of them is answered");
+    roost_tests::until("the turn is kept", || {
+        host.conversations().list().first().is_some_and(|one| one.turns == 2)
+    });
+    let session = SessionId::parse(&host.conversations().list()[0].session_id).unwrap();
+    let said: Vec<Value> = host.conversations().messages(&session).unwrap();
+    let said: Vec<&str> = said.iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["the tea is ready", "hello", "Hello"]);
+    let letters: Vec<_> = host.book().tail(100).into_iter().filter(|event| event.kind == "letter").collect();
+    assert_eq!(letters[0].detail["outcome"], "wants no answer", "{letters:?}");
+    assert!(!format!("{letters:?}").contains("tea"), "the book has no content: {letters:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_agents_are_told_whenever_the_tools_change() {
+    let home = TestHome::new();
+    let host = answering(&home, "Lines", &["comm:send"]).await;
+    let tools = |told: &Value| -> Vec<Value> {
+        let all = told.as_array().unwrap().iter();
+        all.filter(|one| one["register"] == "roost").map(|one| one["capabilities"].clone()).collect()
+    };
+    let more = json!({ "provides": ["tool:more"] });
+    started(&host, &app_folder(&home, "com.example.more", "tool more", &more)).await.unwrap();
+    let has_more = |told: &Value| tools(told).last() == Some(&json!(["echo", "more"]));
+    until_told(&host, "the new tool is told", "tell what was sent", has_more).await;
+    host.native_apps().stop("com.example.more").await.unwrap();
+    let without = |told: &Value| tools(told).last() == Some(&json!(["echo"]));
+    let told = until_told(&host, "it is told that it is gone", "tell what was sent", without).await;
+    assert_eq!(tools(&told).len(), 3, "only what changed is told: {told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,13 +11,14 @@ pub use self::line::OutgoingMessage;
 
 use self::{
     desk::answer_all,
-    line::{Letter, Rights},
+    line::{Letter, Rights, register, tools_of},
 };
 use super::{launch::LiveApp, state::LeftOut};
 use crate::{
     book::Book,
     host::{Host, Inner},
 };
+use futures::future::OptionFuture;
 use roost_apps::native::Capability;
 use roost_protocol::{Failure, Reason};
 use roost_runtime::CommRequest;
@@ -36,6 +37,9 @@ use tokio::{
 /// Before an app is listened to again that stopped telling; each time in vain waits twice as long.
 const AGAIN_FIRST: Duration = Duration::from_millis(100);
 const AGAIN_MAX: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether other agents know what can be used here. A file that is being written changes often.
+const REGISTER_EVERY: Duration = Duration::from_secs(1);
 
 /// How long an app may take to leave.
 const LEAVE_WITHIN: Duration = Duration::from_secs(2);
@@ -57,7 +61,7 @@ struct Joined {
     line: Line,
     rights: Rights,
     name: String,
-    task: Option<JoinHandle<()>>,
+    task: JoinHandle<()>,
 }
 
 impl Joined {
@@ -70,9 +74,7 @@ impl Joined {
 
 impl Drop for Joined {
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            task.abort();
-        }
+        self.task.abort();
     }
 }
 
@@ -118,20 +120,23 @@ impl Lines {
             return Err(Failure::new(Reason::RightMissing, message));
         }
         let host = self.host.get().cloned().unwrap_or_default();
-        let answering = host.upgrade().map(|inner| Host { inner });
-        let name = line.connect(live, settings, answering.as_ref()).await?;
-        drop(answering);
-        let task = rights.receive.then(|| {
+        let tools = tools_now(&host).unwrap_or_default();
+        let name = line.connect(live, settings, tools.clone()).await?;
+        // None of these ends by itself, but with whoever holds the task.
+        let listening = rights.receive.then(|| {
             let (listening, answering) = (Arc::clone(live), Arc::clone(live));
-            let (book, shown) = (Arc::clone(&self.book), name.clone());
+            let (book, shown, host) = (Arc::clone(&self.book), name.clone(), host.clone());
             let (give, letters) = mpsc::channel(LETTERS_MAX);
-            tokio::spawn(async move {
-                // Never ends by itself, but with whoever holds it.
+            async move {
                 tokio::join!(
                     listen(listening, line, give, &book, &shown),
                     answer_all(answering, letters, host, rights),
                 );
-            })
+            }
+        });
+        let registering = (line == Line::Comm).then(|| keep_registered(Arc::clone(live), host, tools));
+        let task = tokio::spawn(async move {
+            tokio::join!(OptionFuture::from(listening), OptionFuture::from(registering));
         });
         self.book.note("line", json!({ "app": live.folder.id(), "line": line.name(), "name": name }));
         Ok(Joined { live: Arc::clone(live), line, rights, name, task })
@@ -212,6 +217,34 @@ pub(super) async fn leave(live: &LiveApp, lines: Vec<Line>) {
     if timeout(LEAVE_WITHIN, left).await.is_err() {
         tracing::warn!(app = live.folder.id(), "an app did not leave in time");
     }
+}
+
+/// Tells other agents anew what can be used here, whenever that changed.
+async fn keep_registered(live: Arc<LiveApp>, host: Weak<Inner>, mut told: Vec<String>) {
+    let mut wait = REGISTER_EVERY;
+    loop {
+        sleep(wait).await;
+        // A host that ends has no tools, and nothing to tell of that.
+        let Some(tools) = tools_now(&host) else { return };
+        if tools == told {
+            continue;
+        }
+        match register(&live, tools.clone()).await {
+            Ok(()) => {
+                told = tools;
+                wait = REGISTER_EVERY;
+            }
+            Err(failure) => {
+                tracing::warn!(app = live.folder.id(), %failure, "tell other agents what can be used here");
+                wait = (wait * 2).min(AGAIN_MAX);
+            }
+        }
+    }
+}
+
+/// What can be used here now; nothing when nobody answers.
+fn tools_now(host: &Weak<Inner>) -> Option<Vec<String>> {
+    host.upgrade().map(|inner| tools_of(&Host { inner }))
 }
 
 /// Hands on what an app tells, and listens again whenever it stops.

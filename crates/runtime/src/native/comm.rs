@@ -67,17 +67,16 @@ impl NativeApp {
         Ok(self.ask(BRIEFLY, "CommService.Name", comm.name(Empty {})).await?.name)
     }
 
-    /// Lets the app connect, and makes this host known there.
-    pub async fn join_comm(
-        &self,
-        settings: BTreeMap<String, String>,
-        agent_id: String,
-        capabilities: Vec<String>,
-    ) -> Result<(), Failure> {
+    /// Lets the app connect.
+    pub async fn connect_comm(&self, settings: BTreeMap<String, String>) -> Result<(), Failure> {
         let mut comm = client(self.channel()?);
         let asked = comm.connect(CommConnectRequest { config: settings.into_iter().collect() });
-        let answer = self.ask(REACH_WITHIN, "CommService.Connect", asked).await?;
-        said_no("CommService.Connect", answer.error)?;
+        said_no("CommService.Connect", self.ask(REACH_WITHIN, "CommService.Connect", asked).await?.error)
+    }
+
+    /// Makes this host known there, with what it can do now.
+    pub async fn register_at_comm(&self, agent_id: String, capabilities: Vec<String>) -> Result<(), Failure> {
+        let mut comm = client(self.channel()?);
         let asked = comm.register(CommRegisterRequest { agent_id, capabilities });
         said_no("CommService.Register", self.ask(REACH_WITHIN, "CommService.Register", asked).await?.error)
     }

@@ -2,7 +2,7 @@
 
 use super::{
     LiveApp,
-    line::{Letter, Rights},
+    line::{Letter, Rights, Wish},
 };
 use crate::{
     conversations::SessionId,
@@ -94,6 +94,9 @@ async fn take_turn(live: Arc<LiveApp>, host: Weak<Inner>, letter: Letter, rights
     let Some(inner) = host.upgrade() else { return };
     let host = Host { inner };
     let app = live.folder.id().to_owned();
+    if letter.wish == Wish::Known {
+        return keep_unanswered(&host, &app, &letter);
+    }
     let answered = converse(&host, &app, &letter).await;
     let (text, outcome) = match answered {
         Ok((text, run)) => (text, json!({ "run": run })),
@@ -110,6 +113,19 @@ async fn take_turn(live: Arc<LiveApp>, host: Weak<Inner>, letter: Letter, rights
     {
         tracing::warn!(app, %failure, "an answer is not sent");
         detail["not_sent"] = json!(failure.message);
+    }
+    host.inner.book.note("letter", detail);
+}
+
+/// What wants no answer is said in its conversation all the same: whoever looks there, and who is asked next, knows it.
+fn keep_unanswered(host: &Host, app: &str, letter: &Letter) {
+    let said = [json!({ "role": "user", "content": letter.text })];
+    let kept = session_of(app, &letter.conversation)
+        .and_then(|session| host.append_to_conversation(&session, &said));
+    let mut detail = json!({ "app": app, "conversation": letter.conversation, "outcome": "wants no answer" });
+    if let Err(failure) = kept {
+        tracing::warn!(app, %failure, "a message is not kept");
+        detail["not_kept"] = json!(failure.message);
     }
     host.inner.book.note("letter", detail);
 }

@@ -40,7 +40,7 @@ impl Rights {
     pub(super) const NONE: Self = Self { send: false, receive: false };
 }
 
-/// A message that begins a turn.
+/// A message that somebody here is to know of.
 pub(super) struct Letter {
     /// Letters of one conversation are answered in their order.
     pub(super) conversation: String,
@@ -48,7 +48,17 @@ pub(super) struct Letter {
     pub(super) user: String,
     pub(super) text: String,
     pub(super) depth: u32,
+    pub(super) wish: Wish,
     came_as: CameAs,
+}
+
+/// What whoever wrote a letter wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// An answer.
+    Answered,
+    /// That it is known, and no answer: two that inform each other would not end.
+    Known,
 }
 
 enum CameAs {
@@ -132,7 +142,7 @@ impl Line {
         self,
         live: &LiveApp,
         settings: BTreeMap<String, String>,
-        host: Option<&Host>,
+        tools: Vec<String>,
     ) -> Result<String, Failure> {
         let name = match self {
             Self::Channel => {
@@ -142,8 +152,8 @@ impl Line {
             }
             Self::Comm => {
                 let name = live.app.comm_name().await?;
-                let tools = host.map(tools_of).unwrap_or_default();
-                live.app.join_comm(settings, OWN_NAME.to_owned(), tools).await?;
+                live.app.connect_comm(settings).await?;
+                register(live, tools).await?;
                 name
             }
         };
@@ -227,7 +237,7 @@ impl Letter {
 /// Nothing when nobody takes letters any more.
 async fn hand_on(live: &LiveApp, give: &mpsc::Sender<Letter>, letter: Option<Letter>) -> Option<()> {
     let Some(letter) = letter else {
-        tracing::debug!(app = live.folder.id(), "a message that begins no turn");
+        tracing::debug!(app = live.folder.id(), "a message that is passed over");
         return Some(());
     };
     give.send(letter).await.ok()
@@ -251,16 +261,21 @@ fn of_channel(mut message: ChannelMessage) -> Option<Letter> {
         user: user.clone(),
         text: message.text.clone(),
         depth: 0,
+        wish: Wish::Answered,
         came_as: CameAs::Channel(Box::new(message)),
     })
 }
 
-/// A letter, where an answer is wanted.
+/// A letter, where it is one of those that the contract knows.
 fn of_comm(message: CommMessage) -> Option<Letter> {
-    let wants_answer = ["message", "mention", "command", "task"].contains(&message.kind.as_str());
+    let wish = match message.kind.as_str() {
+        "message" | "mention" | "command" | "task" => Wish::Answered,
+        "info" | "proposal" => Wish::Known,
+        _ => return None,
+    };
     let depth = message.metadata.get(DEPTH).map_or(0, |text| text.parse().unwrap_or(u32::MAX));
     let is_own = message.from == OWN_NAME;
-    if !wants_answer || is_own || depth > CHAT_DEPTH_MAX || message.content.trim().is_empty() {
+    if is_own || depth > CHAT_DEPTH_MAX || message.content.trim().is_empty() {
         return None;
     }
     let conversation = if message.conversation_id.is_empty() {
@@ -276,12 +291,18 @@ fn of_comm(message: CommMessage) -> Option<Letter> {
         user: message.from.clone(),
         text: message.content.clone(),
         depth,
+        wish,
         came_as: CameAs::Comm(Box::new(message)),
     })
 }
 
+/// Tells other agents what can be used here.
+pub(super) async fn register(live: &LiveApp, tools: Vec<String>) -> Result<(), Failure> {
+    live.app.register_at_comm(OWN_NAME.to_owned(), tools).await
+}
+
 /// Names of the tools that can be used here.
-fn tools_of(host: &Host) -> Vec<String> {
+pub(super) fn tools_of(host: &Host) -> Vec<String> {
     let agents = host.roster();
     let ready = agents.agents().iter().filter(|agent| agent.state == AgentState::Ready);
     ready.map(|agent| agent.name.clone()).take(CAPABILITIES_MAX).collect()
@@ -293,7 +314,7 @@ fn new_id() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_channel, of_comm};
+    use super::{Wish, of_channel, of_comm};
     use roost_runtime::{ChannelMessage, CommMessage};
     use std::collections::BTreeMap;
 
@@ -312,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_wants_an_answer_begins_a_turn() {
+    fn what_wants_an_answer_is_told_from_what_wants_to_be_known() {
         let message = |kind: &str, depth: &str| CommMessage {
             from: "other".to_owned(),
             kind: kind.to_owned(),
@@ -321,9 +342,12 @@ mod tests {
             ..CommMessage::default()
         };
         for kind in ["message", "mention", "command", "task"] {
-            assert!(of_comm(message(kind, "1")).is_some(), "{kind}");
+            assert_eq!(of_comm(message(kind, "1")).unwrap().wish, Wish::Answered, "{kind}");
         }
-        for kind in ["info", "proposal", "", "else"] {
+        for kind in ["info", "proposal"] {
+            assert_eq!(of_comm(message(kind, "1")).unwrap().wish, Wish::Known, "{kind}");
+        }
+        for kind in ["", "else"] {
             assert!(of_comm(message(kind, "1")).is_none(), "{kind}");
         }
         for depth in ["5", "many", "-1"] {
