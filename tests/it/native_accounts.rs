@@ -179,6 +179,44 @@ fn a_person_connects_an_account_and_the_app_is_told_the_token_beside_its_setting
 }
 
 #[test]
+fn accounts_are_connected_listed_and_disconnected_at_the_command_line() {
+    let provider = Provider::new();
+    let story = Story::with("Board", &manifest(), &provider.settings(POLICY));
+    story.owner("PUT", "/secrets/TEST_SECRET", &json!({ "value": "s3cr3t" }));
+    let roost = |arguments: &[&str]| story.home.roost(&[&["accounts", ID], arguments].concat());
+    assert!(roost(&[]).stdout.contains("uses no account"));
+    let begun = roost(&["connect", "test", "--scopes", "mail.read"]);
+    let asked = pairs(begun.stdout.trim().split_once('?').unwrap().1);
+    assert_eq!((asked["scope"].as_str(), begun.status), ("mail.read", 0), "{}", begun.stderr);
+    assert!(asked["redirect_uri"].contains(&format!(":{}/", story.host.port())), "{asked:?}");
+    provider.gives(200, &json!({ "access_token": "at-1", "expires_in": 3600 }));
+    assert_eq!(story.back(&format!("state={}&code=abc", asked["state"])).status, 200);
+    let listed = roost(&["--json"]);
+    let account = &listed.json()[0];
+    assert_eq!((&account["provider"], &account["connection_status"]), (&json!("test"), &json!("connected")));
+    let shown = roost(&[]).stdout;
+    assert!(shown.contains("test  connected  until ") && shown.contains("mail.read"), "{shown}");
+    assert!(!shown.contains("at-1") && !listed.stdout.contains("at-1"));
+
+    // What the host refuses is told as everywhere.
+    for (arguments, reason) in [
+        (&["connect", "test", "--scopes", "mail.read,admin"][..], "oauth_refused"),
+        (&["connect", "elsewhere"], "oauth_refused"),
+        (&["connect", "google"], "right_not_asked"),
+    ] {
+        let refused = roost(&[arguments, &["--json"]].concat());
+        assert_eq!((refused.status, &refused.json()["error"]["reason"]), (1, &json!(reason)), "{arguments:?}");
+    }
+    let unknown = story.home.roost(&["accounts", "com.example.none", "disconnect", "test", "--json"]);
+    assert_eq!(unknown.json()["error"]["reason"], "unknown_native_app");
+
+    assert_eq!(roost(&["disconnect", "test", "--json"]).json(), json!({ "ok": true }));
+    assert_eq!(story.heard()["oauth:test:access_token"], "");
+    assert_eq!(roost(&["--json"]).json(), json!([]));
+    assert!(roost(&["disconnect", "test"]).stdout.contains("was not connected"));
+}
+
+#[test]
 fn only_what_the_manifest_names_and_a_person_granted_is_asked_of_a_provider() {
     let provider = Provider::new();
     let story = Story::with("Board", &manifest(), &provider.settings(""));

@@ -19,7 +19,7 @@ pub(crate) use keys::{Keys, KeysArguments, SecretsArguments, SecretsVerb, TokenA
 pub(crate) use library::{
     InstallArguments, RemoveArguments, SettingsArguments, SideloadArguments, UpdateArguments,
 };
-pub(crate) use native::{InspectArguments, LogsArguments};
+pub(crate) use native::{AccountsArguments, AccountsVerb, InspectArguments, LogsArguments};
 pub(crate) use pages::{ApprovalsArguments, ApprovalsVerb, PagesArguments, PagesVerb};
 pub(crate) use runs::{RunsArguments, RunsVerb};
 pub(crate) use schedules::{SchedulesArguments, SchedulesVerb};
@@ -111,6 +111,8 @@ pub(crate) enum Command {
     Unsideload(RemoveArguments),
     /// Show or change the settings of a native app
     Settings(SettingsArguments),
+    /// Show, connect and disconnect accounts elsewhere that a native app uses
+    Accounts(AccountsArguments),
     /// Show what a native app was asked and answered
     Inspect(InspectArguments),
     /// Show what a native app printed

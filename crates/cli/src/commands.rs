@@ -1,5 +1,6 @@
 //! One file per verb. Each asks the host and prints the answer.
 
+mod accounts;
 mod agents;
 mod apps;
 mod approvals;
@@ -76,6 +77,7 @@ pub(crate) async fn run(arguments: Arguments, output: &Output) -> Result<ExitCod
         Command::Schedules(arguments) => schedules::schedules(config, arguments, output).await,
         Command::Approvals(arguments) => approvals::approvals(config, arguments, output).await,
         Command::Pages(arguments) => pages::pages(config, arguments, output).await,
+        Command::Accounts(arguments) => accounts::accounts(config, arguments, output).await,
         Command::Settings(settings) => settings::settings(config, settings, output).await,
         Command::Secrets(secrets) => secrets::secrets(config, secrets, output).await,
         Command::Workspace(arguments) => workspace::workspace(config, arguments, output).await,

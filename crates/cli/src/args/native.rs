@@ -1,6 +1,31 @@
 //! What the verbs for running native apps take.
 
-use clap::Args;
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct AccountsArguments {
+    /// The app's id
+    pub(crate) app: String,
+    #[command(subcommand)]
+    pub(crate) verb: Option<AccountsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AccountsVerb {
+    /// Print the address at which you let the app use an account
+    Connect {
+        /// As the app's manifest and `roost.toml` name it, such as google
+        provider: String,
+        /// Some of those that the app names; all of them unless said
+        #[arg(long, value_delimiter = ',', value_name = "SCOPE,…")]
+        scopes: Option<Vec<String>>,
+    },
+    /// Forget an account, and tell the app so
+    Disconnect {
+        /// As `roost accounts APP` lists it
+        provider: String,
+    },
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
