@@ -1,7 +1,15 @@
 //! Accounts elsewhere: signing in at a provider on loopback, and everything that must not work there.
 
-use crate::native_pages::Story;
-use roost_tests::Answer;
+use crate::{
+    native_pages::Story,
+    native_running::{app_folder, call, settings, started},
+};
+use roost_host::{
+    Host,
+    native::{OauthProvider, WrittenProvider},
+};
+use roost_protocol::Reason;
+use roost_tests::{Answer, TestHome};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -9,6 +17,7 @@ use std::{
     net::{Ipv4Addr, TcpListener},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 const ID: &str = "com.example.Board";
@@ -205,7 +214,11 @@ fn accounts_are_connected_listed_and_disconnected_at_the_command_line() {
         (&["connect", "google"], "right_not_asked"),
     ] {
         let refused = roost(&[arguments, &["--json"]].concat());
-        assert_eq!((refused.status, &refused.json()["error"]["reason"]), (1, &json!(reason)), "{arguments:?}");
+        assert_eq!(
+            (refused.status, &refused.json()["error"]["reason"]),
+            (1, &json!(reason)),
+            "{arguments:?}"
+        );
     }
     let unknown = story.home.roost(&["accounts", "com.example.none", "disconnect", "test", "--json"]);
     assert_eq!(unknown.json()["error"]["reason"], "unknown_native_app");
@@ -274,6 +287,39 @@ fn what_comes_back_wrong_connects_nothing() {
     }
     assert!(story.heard().get("oauth:test:access_token").is_none());
     assert_eq!(story.back("state=x&code=y").header("content-type"), Some("application/json; charset=utf-8"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_is_too_slow_connects_nothing_and_the_reason_says_so() {
+    let home = TestHome::new();
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("http://127.0.0.1:{}/", silent.local_addr().unwrap().port());
+    let written = WrittenProvider {
+        authorize_url: Some(url.clone()),
+        token_url: Some(url),
+        client_id: "me".to_owned(),
+        ..WrittenProvider::default()
+    };
+    let mut settings = settings(&home, "allow = [\"feature:oauth:test\"]");
+    settings.apps.oauth.insert("test".to_owned(), OauthProvider::read("test", written).unwrap());
+    settings.native.exchange_within = Duration::from_millis(200);
+    let host = Host::open(settings).await.unwrap();
+    let mut more = manifest();
+    more["provides"] = json!(["tool:echo"]);
+    started(&host, &app_folder(&home, ID, "Board", &more)).await.unwrap();
+    let here = "http://127.0.0.1:1/back";
+    let sent = host.connect_account(ID, "test", None, here).await.unwrap();
+    let state = pairs(sent.split_once('?').unwrap().1)["state"].clone();
+    let failure = host.finish_account(&state, Ok("code")).await.unwrap_err();
+    assert_eq!(failure.reason, Reason::OauthFailed);
+    assert_eq!(failure.message, "the provider did not answer within 200ms");
+    assert_eq!(host.accounts(ID).await.unwrap(), []);
+    let told = call(&host, "echo", json!({ "do": "tell settings" })).await.unwrap().output;
+    assert!(!told.contains("oauth:test"), "{told}");
+    // What was begun is over: the state does not count again.
+    let again = host.finish_account(&state, Ok("code")).await.unwrap_err();
+    assert_eq!(again.reason, Reason::OauthRefused);
 }
 
 #[test]

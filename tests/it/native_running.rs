@@ -44,6 +44,11 @@ pub(crate) fn sideload(home: &TestHome, folder: &Path) {
 
 /// A host of this home that is not patient.
 pub(crate) async fn host(home: &TestHome, policy: &str) -> Host {
+    Host::open(settings(home, policy)).await.unwrap()
+}
+
+/// What such a host is made of.
+pub(crate) fn settings(home: &TestHome, policy: &str) -> HostSettings {
     let pace = NativePace {
         health_every: Duration::from_millis(100),
         wait_first: Duration::from_millis(20),
@@ -52,7 +57,7 @@ pub(crate) async fn host(home: &TestHome, policy: &str) -> Host {
     };
     let limits = Limits { memory_mb: 512, wall_seconds: 5, ..Limits::default() };
     let policy = Policy::from_table(policy.parse().unwrap(), None).unwrap();
-    let settings = HostSettings {
+    HostSettings {
         home: roost_host::Home::new(home.root(), None),
         surface: Surface::default(),
         pool: PoolSettings::default(),
@@ -71,8 +76,7 @@ pub(crate) async fn host(home: &TestHome, policy: &str) -> Host {
         apps: roost_host::library::AppSettings::default(),
         catalogs: roost_host::catalogs::CatalogSettings::default(),
         native: pace,
-    };
-    Host::open(settings).await.unwrap()
+    }
 }
 
 pub(crate) async fn started(host: &Host, folder: &Path) -> Result<NativeState, Failure> {

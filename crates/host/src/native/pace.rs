@@ -20,6 +20,8 @@ pub struct NativePace {
     pub window: Duration,
     /// Between two looks for tokens of providers that are about to end.
     pub renew_every: Duration,
+    /// How long a provider may take to give a token.
+    pub exchange_within: Duration,
 }
 
 impl Default for NativePace {
@@ -32,6 +34,7 @@ impl Default for NativePace {
             restarts_max: 5,
             window: Duration::from_secs(3600),
             renew_every: Duration::from_secs(60),
+            exchange_within: Duration::from_secs(30),
         }
     }
 }

@@ -5,10 +5,7 @@ use crate::program::Workshop;
 use jiff::{SignedDuration, Timestamp};
 use roost_protocol::{Failure, Reason};
 use serde_json::Value;
-use std::time::Duration;
 
-/// How long a provider may take.
-const EXCHANGE_WITHIN: Duration = Duration::from_secs(30);
 /// Largest answer.
 const ANSWER_BYTES_MAX: usize = 256 << 10;
 /// Largest token; more of them must fit into what is kept of an app.
@@ -36,10 +33,10 @@ pub(super) async fn tokens(
         fields.push(("client_secret", secret.expose()));
     }
     let asked = ask(workshop, &provider.token_url, form(&fields));
-    let answer = tokio::time::timeout(EXCHANGE_WITHIN, asked).await;
-    let answer = answer.unwrap_or_else(|_| {
-        Err(failed(&format!("the provider did not answer within {} s", EXCHANGE_WITHIN.as_secs())))
-    })?;
+    let within = workshop.settings.native.exchange_within;
+    let answer = tokio::time::timeout(within, asked).await;
+    let answer =
+        answer.unwrap_or_else(|_| Err(failed(&format!("the provider did not answer within {within:?}"))))?;
     account(&answer)
 }
 
