@@ -1,8 +1,16 @@
-"""Messages between agents of one host: what is sent to a topic comes back to whoever subscribed to it."""
+"""Messages between agents of one host: what is sent to a topic comes back to whoever subscribed to it.
 
+What is sent to somebody else is kept in `carried.jsonl` in the data folder, and a text in the setting `incoming_agent`
+arrives as a message of another agent when the host connects: there is no network of agents behind this.
+"""
+
+import json
+import os
 import threading
+import time
+import uuid
 
-from app.common import Mailbox, Part
+from app.common import Mailbox, Part, setting
 from proto.apps.v0 import comm_pb2, comm_pb2_grpc
 
 
@@ -22,6 +30,9 @@ class Comm(Part, comm_pb2_grpc.CommServiceServicer):
 
     def Connect(self, request, context):
         self.is_connected = True
+        text = request.config.get("incoming_agent") or setting("incoming_agent", "")
+        if text:
+            self.inbox.put(incoming(text))
         return comm_pb2.CommConnectResponse()
 
     def Disconnect(self, request, context):
@@ -57,10 +68,20 @@ class Comm(Part, comm_pb2_grpc.CommServiceServicer):
             is_wanted = message.topic in self.topics or (self.agent and message.to == self.agent)
         if is_wanted:
             self.inbox.put(message)
+        else:
+            line = {"to": message.to, "content": message.content, "reply_to": message.metadata.get("reply_to", "")}
+            with open(os.path.join(os.environ["NEBO_APP_DATA"], "carried.jsonl"), "a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
         return comm_pb2.CommSendResponse()
 
     def Receive(self, request, context):
         yield from self.inbox.stream(context)
+
+
+def incoming(text):
+    # `from` is a word of Python.
+    sender = {"from": "somebody"}
+    return comm_pb2.CommMessage(id=str(uuid.uuid4()), type="message", content=text, timestamp=int(time.time()), **sender)
 
 
 def add_to(server):
