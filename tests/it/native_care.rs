@@ -1,7 +1,10 @@
 //! Native apps as people and models look after them: the tool `app`, what apps print, and apps that are built again.
 
-use crate::native_running::{app_folder, sideload};
-use roost_tests::{ModelServer, RunningHost, TestHome, until};
+use crate::{
+    native_install::Store,
+    native_running::{app_folder, sideload},
+};
+use roost_tests::{Following, ModelServer, RunningHost, TestHome, until};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -63,6 +66,54 @@ fn a_model_lists_stops_and_starts_apps_and_a_person_decides_the_rest() {
     assert_eq!((&approval["action"], &approval["page"]), (&json!("uninstall"), &json!(ECHO)), "{waiting}");
     home.json(&["approvals", "approve", approval["id"].as_str().unwrap()]);
     assert!(home.json(&["apps"])["apps"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn what_a_model_wants_to_install_waits_for_a_person_and_is_then_installed() {
+    let (store, model) = (Store::new(), ModelServer::new());
+    let home = TestHome::new()
+        .with_variable("OPENAI_BASE_URL", model.base_url())
+        .with_variable("OPENAI_MODEL", "scripted");
+    store.add("1.0.0", &json!({}));
+    home.json(&["keys", "store", "add", &store.url()]);
+    let host = home.up();
+    let installed = || home.json(&["apps"])["apps"].as_array().unwrap().clone();
+    let found = say(&host, "call app {\"action\": \"browse\", \"query\": \"echo\"}");
+    assert!(found.contains(ECHO), "{found}");
+    let install = format!("call app {}", json!({ "action": "install", "id": ECHO }));
+    let decided = |decision: &str| {
+        let asked = say(&host, &install);
+        assert!(asked.contains("Waiting for a person"), "{asked}");
+        assert!(installed().is_empty(), "nothing was done yet");
+        let waiting = home.json(&["approvals"]);
+        let approval = &waiting["approvals"][0];
+        assert_eq!((&approval["action"], &approval["page"]), (&json!("install"), &json!(ECHO)), "{waiting}");
+        home.json(&["approvals", decision, approval["id"].as_str().unwrap()])
+    };
+    decided("deny");
+    assert!(installed().is_empty(), "a person said no");
+    decided("approve");
+    assert_eq!((&installed()[0]["id"], &installed()[0]["kind"]), (&json!(ECHO), &json!("native")));
+    host.until_known("echo");
+    let again = say(&host, &install);
+    assert!(again.contains("installed already"), "{again}");
+}
+
+#[test]
+fn what_an_app_prints_is_shown_as_it_comes() {
+    let home = TestHome::new();
+    sideload(&home, &app_folder(&home, ECHO, "Echo", &json!({})));
+    let host = home.up();
+    host.until_known("echo");
+    let following = Following::new(&home, &["logs", ECHO, "--stderr", "--follow"]);
+    following.until("what was printed before", |line| line.contains("[Echo] listening on "));
+    let print = |text: &str| host.output("echo", &json!({ "do": "print", "text": text }));
+    print("tea is \u{1b}[31mready");
+    following.until("what is printed now", |line| line == "tea is [31mready");
+    assert_eq!(following.interrupt(), Some(0));
+    let programs = Following::new(&home, &["logs", ECHO, "--stderr", "--follow", "--json"]);
+    print("tea is cold");
+    programs.until("a document on a line", |line| line.contains("tea is cold") && line.starts_with('"'));
 }
 
 #[test]

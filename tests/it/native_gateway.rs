@@ -6,6 +6,7 @@ use roost_protocol::{Reason, UserGuid};
 use roost_tests::{PATIENCE, TestHome, until};
 use serde_json::{Value, json};
 use std::{
+    fs,
     path::PathBuf,
     sync::{
         Mutex,
@@ -61,6 +62,26 @@ fn a_gateway_is_listed_chosen_and_asked_like_any_model() {
     home.json(&["models", "set", MODEL]);
     let answer = running.post("/chat", &json!({ "user_input": "hello", "conversation_history": [] })).json();
     assert_eq!(answer["response"], "Hello", "{answer}");
+}
+
+#[test]
+fn an_app_that_sends_a_gibibyte_is_refused_at_the_limit_and_fills_no_memory() {
+    let home = TestHome::new();
+    home.settings(&POLICY.replace("[local]", "[policy.local]"));
+    sideload(&home, &gateway(&home, "sends a gibibyte", &json!(["network:outbound"])));
+    let running = home.up();
+    running.until_known("echo");
+    home.json(&["models", "set", MODEL]);
+    // As one message, and as pieces without end.
+    let called = running.call("echo", &json!({})).json();
+    assert_eq!(called["error"]["reason"], "result_too_large", "{called}");
+    let said = running.post("/chat", &json!({ "user_input": "endless", "conversation_history": [] }));
+    assert!(said.status >= 400 && said.body.contains("that is no answer"), "{said:?}");
+    let status = fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let most: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(most < 200 << 10, "the host used {most} kB");
+    running.until_known("echo");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -113,6 +113,32 @@ async fn an_app_that_is_late_three_times_is_not_asked_for_a_while() {
 }
 
 #[test]
+fn an_app_recalls_in_place_of_the_host_where_its_manifest_says_so() {
+    for (overrides, expected) in [(json!(["memory.pre_recall"]), "[\"handled\"]"), (json!([]), "no memories")]
+    {
+        let model = ModelServer::new();
+        let home = TestHome::new()
+            .with_variable("OPENAI_BASE_URL", model.base_url())
+            .with_variable("OPENAI_MODEL", "scripted");
+        home.settings("[policy.local]\nallow = [\"hooks:*\"]\n");
+        let agent = "context_memory_agent.py";
+        fs::copy(roost_tests::repository_root().join("agents").join(agent), home.agents().join(agent))
+            .unwrap();
+        let permissions = ["hook:memory.pre_recall"];
+        let more = json!({
+            "provides": ["hooks", "tool:echo"], "permissions": permissions, "overrides": overrides,
+        });
+        sideload(&home, &app_folder(&home, "com.example.recalls", "hook handles", &more));
+        let host = home.up();
+        host.until_known("echo");
+        host.until_known("ContextMemory");
+        let asked = r#"call ContextMemory {"keywords": ["tea"]}"#;
+        let answer = host.post("/chat", &json!({ "user_input": asked })).json();
+        assert!(answer["response"].as_str().unwrap().contains(expected), "{overrides}: {answer}");
+    }
+}
+
+#[test]
 fn an_app_takes_part_in_a_turn_wherever_it_asked_to() {
     let model = ModelServer::new();
     let home = TestHome::new()

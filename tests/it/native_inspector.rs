@@ -5,7 +5,7 @@ use roost_host::{
     Host, Request,
     native::{Direction, EventKind, InspectedEvent, NativeFolder, Payloads},
 };
-use roost_tests::TestHome;
+use roost_tests::{Following, TestHome};
 use serde_json::{Value, json};
 
 const ECHO: &str = "com.example.echo";
@@ -80,6 +80,13 @@ fn the_owner_sees_calls_at_the_command_line_and_others_see_nothing() {
     assert!(last["durationMs"].is_f64() && last.get("payload").is_none(), "{last}");
     let shown = home.roost(&["inspect", ECHO]);
     assert!(shown.stdout.contains("← ToolService/Execute 15 B status 0"), "{}", shown.stdout);
+    // And as they come, here with what was said.
+    let following = Following::new(&home, &["inspect", ECHO, "--follow", "--payloads"]);
+    following.until("what was before", |line| line.contains("← ToolService/Execute 15 B status 0"));
+    assert_eq!(running.output("echo", &json!({ "text": "hello" })), r#"{"text":"hello"}"#);
+    following.until("what comes", |line| line.contains("→ ToolService/Execute 18 B"));
+    following.until("its payload", |line| line.contains("hello"));
+    assert_eq!(following.interrupt(), Some(0));
     let unknown = home.roost(&["inspect", "com.example.other", "--json"]);
     assert_eq!(unknown.json()["error"]["reason"], "unknown_native_app");
     let refused = running.get(&format!("/api/v1/dev/apps/{ECHO}/grpc"));

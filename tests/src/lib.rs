@@ -7,6 +7,7 @@ mod turns; // who runs beside whom
 mod home; // a temporary home folder
 mod host; // `roost up` in the background
 mod http; // one request, one answer
+mod following; // a command that goes on printing
 mod waiting; // until something holds, or a deadline passes
 mod engines; // Python, Node and Deno
 mod users; // root and others
@@ -28,6 +29,7 @@ mod generated; // many agent files of every shape
 pub use self::{
     both_engines::{ENGINES, TestDatabase, file_path, home_on, owner, removal, text},
     engines::Engine,
+    following::Following,
     generated::{Expected, GeneratedAgent, generated_agents},
     git_hub::GitHub,
     home::TestHome,

@@ -6,6 +6,7 @@ mod reaching; // whom it tries to reach
 mod models; // what it answers as a model
 mod lines; // messages it brings and takes
 mod schedules; // what it does at set times
+mod flood; // an answer that no memory should hold
 
 #[allow(
     dead_code,
@@ -48,7 +49,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 use tokio_stream::wrappers::UnixListenerStream;
-use tonic::{Request, Response, Status, transport::Server};
+use tonic::{Request, Response, Status, service::Routes, transport::Server};
 
 /// Larger than a message may be.
 const TOO_MUCH_BYTES: usize = 5 << 20;
@@ -101,6 +102,7 @@ impl App {
                 self.is_ill.store(true, Ordering::Relaxed);
                 Some("ill".to_owned())
             }
+            "print" => Some(said(input["text"].as_str().unwrap_or_default())),
             "tell settings" => Some(self.settings()),
             "send much" => Some("x".repeat(1 << 20)),
             "use memory" => Some(vec![1_u8; 2 << 30].len().to_string()),
@@ -268,14 +270,16 @@ async fn main() -> Result<()> {
             pending::<()>().await;
         }
     };
-    Server::builder()
-        .add_service(ToolServiceServer::new(app.clone()))
+    let floods = app.is("sends a gibibyte");
+    let routes = Routes::new(ToolServiceServer::new(app.clone()))
         .add_service(HookServiceServer::new(app.clone()))
         .add_service(ScheduleServiceServer::new(app.clone()))
         .add_service(UiServiceServer::new(app.clone()))
         .add_service(GatewayServiceServer::new(app.clone()))
         .add_service(ChannelServiceServer::new(app.clone()))
-        .add_service(CommServiceServer::new(app))
+        .add_service(CommServiceServer::new(app));
+    Server::builder()
+        .add_routes(if floods { flood::in_place_of_the_tool(routes) } else { routes })
         .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end)
         .await?;
     Ok(())
