@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 const ROOT = resolve(fileURLToPath(import.meta.url), '../../..');
 const TARGET = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target');
 /** Where the programs are that a story runs: as they are tested, or as they are measured. */
-const PROGRAMS = join(TARGET, process.env.ROOST_PROFILE ?? 'debug');
+export const PROGRAMS = join(TARGET, process.env.ROOST_PROFILE ?? 'debug');
 
 /** How Debian's browser runs on a machine without a screen. */
 const BROWSER_FLAGS = [
@@ -103,13 +103,14 @@ class Scene {
   processes = [];
   agent = agent;
 
-  /** `model` is the address of one that answers, or whether the scripted one does. */
-  async start({ model = true, browser = true, agents = AGENTS }) {
+  /** `model` is the address of one that answers, or whether the scripted one does; `settings` is the text of roost.toml. */
+  async start({ model = true, browser = true, agents = AGENTS, settings = '' }) {
     mkdirSync(join(TARGET, 'tmp'), { recursive: true });
     this.folder = mkdtempSync(join(TARGET, 'tmp', 'browser-'));
     this.home = join(this.folder, 'home');
     mkdirSync(join(this.home, 'agents'), { recursive: true });
     for (const [name, source] of Object.entries(agents)) writeFileSync(join(this.home, 'agents', name), source);
+    if (settings) writeFileSync(join(this.home, 'roost.toml'), settings);
     // Nothing of the machine's own settings: no key, no account, no server that happens to run.
     this.environment = { PATH: process.env.PATH, HOME: this.folder, LANG: 'C.UTF-8', ROOST_HOME: this.home };
     if (model) {

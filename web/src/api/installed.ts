@@ -134,3 +134,10 @@ export const STATES: Record<InstalledApp['state'], { text: string; tone: 'good' 
   failed: { text: 'does not answer', tone: 'bad' },
   quarantined: { text: 'taken away', tone: 'bad' },
 };
+
+/** How an app stands now: one whose process was stopped or begins does not answer, whatever else is said of it. */
+export function standingOf(app: InstalledApp): (typeof STATES)[InstalledApp['state']] {
+  if (app.state === 'enabled' && app.process?.phase === 'stopped') return { text: 'stopped', tone: 'plain' };
+  if (app.state === 'enabled' && app.process?.phase === 'starting') return { text: 'starting', tone: 'accent' };
+  return STATES[app.state];
+}
