@@ -103,8 +103,9 @@ class Scene {
   processes = [];
   agent = agent;
 
-  /** `model` is the address of one that answers, or whether the scripted one does; `settings` is the text of roost.toml. */
-  async start({ model = true, browser = true, agents = AGENTS, settings = '' }) {
+  /** `model` is the address of one that answers, or whether the scripted one does; `settings` is the text of roost.toml,
+   * `environment` what the host is told besides. */
+  async start({ model = true, browser = true, agents = AGENTS, settings = '', environment = {} }) {
     mkdirSync(join(TARGET, 'tmp'), { recursive: true });
     this.folder = mkdtempSync(join(TARGET, 'tmp', 'browser-'));
     this.home = join(this.folder, 'home');
@@ -112,7 +113,7 @@ class Scene {
     for (const [name, source] of Object.entries(agents)) writeFileSync(join(this.home, 'agents', name), source);
     if (settings) writeFileSync(join(this.home, 'roost.toml'), settings);
     // Nothing of the machine's own settings: no key, no account, no server that happens to run.
-    this.environment = { PATH: process.env.PATH, HOME: this.folder, LANG: 'C.UTF-8', ROOST_HOME: this.home };
+    this.environment = { PATH: process.env.PATH, HOME: this.folder, LANG: 'C.UTF-8', ROOST_HOME: this.home, ...environment };
     if (model) {
       const base = typeof model === 'string' ? model : await this.program('scripted_model', [], 'pipe');
       Object.assign(this.environment, { OPENAI_BASE_URL: base, OPENAI_API_KEY: 'test', OPENAI_MODEL: typeof model === 'string' ? 'sonata-3' : 'scripted' });

@@ -37,6 +37,13 @@ const TOOL_NAMES: &[&str] = &[
     "no_proxy",
 ];
 
+/// Where windows appear.
+const SCREEN_NAMES: &[&str] = &["DISPLAY", "WAYLAND_DISPLAY"];
+
+/// What a program needs besides, to open one there.
+const DESKTOP_NAMES: &[&str] = &["XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS"];
+const DESKTOP_PREFIX: &str = "XDG_";
+
 /// Everything the program was told.
 #[derive(Debug)]
 pub(crate) struct Config {
@@ -148,6 +155,7 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
         search_path: search_path(&environment),
         user_home,
         tool_environment: tool_environment(&environment),
+        desktop_environment: desktop_environment(&environment),
         python: get("ROOST_PYTHON").map(PathBuf::from).or(settings.python),
     };
     let working_directory = std::env::current_dir().unwrap_or_else(|_| home.root().to_owned());
@@ -343,6 +351,22 @@ fn tool_environment(environment: &BTreeMap<String, String>) -> BTreeMap<String, 
         .filter(|(name, _)| is_for_tools(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
+}
+
+fn desktop_environment(environment: &BTreeMap<String, String>) -> Option<BTreeMap<String, String>> {
+    let is_screen = |name: &str| SCREEN_NAMES.contains(&name);
+    let is_for_windows = |name: &str| {
+        is_screen(name)
+            || COMMON_NAMES.contains(&name)
+            || DESKTOP_NAMES.contains(&name)
+            || name.starts_with(DESKTOP_PREFIX)
+    };
+    let found: BTreeMap<String, String> = environment
+        .iter()
+        .filter(|(name, value)| is_for_windows(name) && !value.is_empty())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    Some(found).filter(|found| found.keys().any(|name| is_screen(name)))
 }
 
 fn agent_environment(environment: &BTreeMap<String, String>, home: &Home) -> BTreeMap<String, String> {

@@ -12,8 +12,10 @@ mod changes; // what is different in the folder
 mod meeting; // both sides made the same
 mod requests; // files that agents ask people for
 mod plain_files; // files that people put there
+mod opening; // folders as people look at them
 
 pub(crate) use name::owner_of;
+pub use opening::{AgentFolder, OpenedFolder};
 pub(crate) use plain_files::FolderFiles;
 pub use requests::FileRequest;
 pub(crate) use requests::FileRequests;

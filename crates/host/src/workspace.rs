@@ -1,6 +1,6 @@
 //! Files with history, for those who serve them: the shapes of the layer below.
 
-pub use crate::folders::FileRequest;
+pub use crate::folders::{AgentFolder, FileRequest, OpenedFolder};
 pub use roost_storage::Notice;
 pub use roost_workspace::{
     Answered, Author, BatchError, CONTENT_TYPE, Case, Condition, Content, Diff, Done, Edit, EditError, Etag,

@@ -25,6 +25,8 @@ pub struct Surface {
     pub user_home: Option<PathBuf>,
     /// Environment for tools such as uv; agents never see it.
     pub tool_environment: BTreeMap<String, String>,
+    /// Environment for programs with a window; absent where nobody sits in front of this machine.
+    pub desktop_environment: Option<BTreeMap<String, String>>,
     /// A Python to use instead of the newest one found.
     pub python: Option<PathBuf>,
 }

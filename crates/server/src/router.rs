@@ -307,7 +307,8 @@ fn page() -> OpenApiRouter<Host> {
 /// What only the owner may use, besides files and runs.
 fn of_the_owner() -> OpenApiRouter<Host> {
     use routes::{
-        catalogs, conversations, insight, owner_pages, rights, secrets, tokens, workspace_requests,
+        catalogs, conversations, insight, owner_pages, rights, secrets, tokens, workspace_folders,
+        workspace_requests,
     };
     OpenApiRouter::new()
         .routes(routes!(secrets::list))
@@ -315,6 +316,8 @@ fn of_the_owner() -> OpenApiRouter<Host> {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
         .routes(routes!(workspace_requests::list))
+        .routes(routes!(workspace_folders::list))
+        .routes(routes!(workspace_folders::open))
         .routes(routes!(workspace_requests::dismiss))
         .routes(routes!(owner_pages::show))
         .routes(routes!(owner_pages::invite))

@@ -41,3 +41,4 @@ pub(crate) mod voice;
 pub(crate) mod workspace_extras;
 pub(crate) mod workspace;
 pub(crate) mod workspace_requests;
+pub(crate) mod workspace_folders;

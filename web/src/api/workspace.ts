@@ -14,6 +14,19 @@ export interface Content {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** A folder that an agent or an app has on the host's machine. */
+export interface AgentFolder {
+  folder: string;
+  workspace: string;
+  path: string;
+}
+
+export const folders = {
+  list: async () => (await ask<{ folders: AgentFolder[] }>('/workspace-folders')).folders,
+  /** Shows it on the host's screen, where there is one; `opened` says whether. */
+  open: (folder: string) => ask<{ path: string; opened: boolean }>(`/workspace-folders/${encodeURIComponent(folder)}/open`, { method: 'POST' }),
+};
+
 interface PolledEvents {
   events: { path: string; version: number }[];
   revision: number;
