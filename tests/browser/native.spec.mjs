@@ -33,6 +33,7 @@ let harbor;
 before(async () => {
   harbor = await provider();
   scene = await begin({ settings: harbor.settings });
+  trust(scene);
   scene.roost('sideload', folder(scene, BOARD, { 'ui/index.html': '<!doctype html><h1>Board</h1>' }));
   scene.roost('new', 'app', 'word_count', '--publisher', '@ada', '--summary', 'Counts words.', '--name', 'Word count');
   scene.roost('install', `${scene.folder}/word_count`, '--yes');
@@ -166,7 +167,6 @@ test('an account is connected in a tab of its own, the program is told its token
 
 test('a signed version that asks for more waits with what is new, and is declined or approved', async () => {
   const scribe = { id: 'com.example.scribe', name: 'Scribe', version: '1.0.0', permissions: ['user:id'] };
-  trust(scene);
   scene.roost('install', offer(scene, scribe), '--asked');
   offer(scene, { ...scribe, version: '2.0.0', provides: ['tool:echo', 'hooks'], permissions: ['hook:memory.pre_store', 'user:id'], oauth: [{ provider: 'harbor', scopes: ['mail.read'] }] });
   const page = await scene.page();
@@ -189,6 +189,38 @@ test('a signed version that asks for more waits with what is new, and is decline
   await page.getByRole('button', { name: 'Roll back' }).click();
   await seen(page.getByText('is 1.0.0 again', { exact: false }));
   assert.equal(version(), '1.0.0');
+  assert.deepEqual(page.problems, []);
+});
+
+test('installing shows what the host does, and what came of it', async () => {
+  const lamp = { id: 'com.example.lamp', name: 'never listens', version: '1.0.0', startup_timeout: 3 };
+  const page = await scene.page();
+  const bring = async (manifest) => {
+    const source = offer(scene, manifest);
+    await go(page, '#/store', 'Store');
+    await page.getByRole('button', { name: 'Install from…' }).click();
+    await page.getByLabel('Path or address').fill(source);
+    await page.getByRole('button', { name: 'Look at it' }).click();
+    const panel = page.getByRole('dialog').getByRole('region', { name: /^Installing/ });
+    const answered = page.waitForResponse((response) => response.url().endsWith('/v1/app-installs'));
+    await panel.getByRole('button', { name: 'Install' }).click();
+    return { panel, answered };
+  };
+  // The host waits for it to listen, and so does the page, at this step and at no later one.
+  const refused = await bring(lamp);
+  const now = refused.panel.locator('[aria-current=step]');
+  await seen(now.filter({ hasText: 'Loading it in its sandbox until it answers' }));
+  await seen(refused.panel.getByText('com.example.lamp was not installed', { exact: false }));
+  await seen(refused.panel.getByText('Nothing of it stays.'));
+  assert.equal(scene.roost('apps').apps.some((app) => app.id === lamp.id), false);
+  await page.keyboard.press('Escape');
+  const done = await bring({ ...lamp, name: 'tool lamp', version: '1.0.1', provides: ['tool:lamp'] });
+  await seen(done.panel.getByText('tool lamp 1.0.1 is installed.'));
+  assert.equal(await done.panel.locator('li.done').count(), 4);
+  assert.equal(await done.panel.locator('[aria-current=step]').count(), 0);
+  const told = (await (await done.answered).text()).match(/(?<=^data: ).*$/gm).map((line) => JSON.parse(line));
+  assert.deepEqual(told.map((one) => one.step ?? Object.keys(one)[0]), ['waiting', 'checking', 'trying', 'placing', 'serving', 'installed']);
+  assert.equal(scene.roost('apps').apps.find((app) => app.id === lamp.id).state, 'enabled');
   assert.deepEqual(page.problems, []);
 });
 

@@ -10,6 +10,7 @@ mod candidate; // a version that is tried before it counts
 mod plan; // what installing would mean
 mod reading; // its files, for whoever reads before installing
 mod install; // plans that are carried out
+mod progress; // and how far that has come
 mod update; // newer versions, older ones, and those that wait
 mod remove; // apps that go
 mod lock; // the same apps on another home
@@ -32,6 +33,7 @@ pub use self::{
     listing::{AppListing, AppState},
     lock::LockedOutcome,
     plan::{AskedRight, Given, InstallPlan},
+    progress::{Step, Steps},
     quarantine::{Sweep, Sweeping, keep_believed},
     reading::{AppFiles, ReadableFile},
     remove::Removed,
@@ -52,6 +54,7 @@ use crate::{
     trust::HostTrust,
 };
 use plan::Prepared;
+use progress::Listener;
 use roost_apps::library::{AppRecord, Change, Changed, Contents, Library};
 use roost_protocol::{Failure, Reason};
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
@@ -116,13 +119,14 @@ impl Inner {
 #[derive(Clone)]
 pub struct AppLibrary {
     host: Host,
+    listener: Listener,
 }
 
 impl Host {
     /// The apps that are installed in this home.
     #[must_use]
     pub fn library(&self) -> AppLibrary {
-        AppLibrary { host: self.clone() }
+        AppLibrary { host: self.clone(), listener: Listener::default() }
     }
 }
 

@@ -190,6 +190,7 @@ fn apps() -> OpenApiRouter<Host> {
     use routes::{apps, lines};
     OpenApiRouter::new()
         .routes(routes!(apps::list, apps::install))
+        .routes(routes!(routes::installs::install))
         .routes(routes!(apps::plan))
         .routes(routes!(apps::plan_files))
         .routes(routes!(apps::install_locked))
@@ -315,9 +316,9 @@ fn of_the_owner() -> OpenApiRouter<Host> {
         .routes(routes!(secrets::set, secrets::remove))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
-        .routes(routes!(workspace_requests::list))
         .routes(routes!(workspace_folders::list))
         .routes(routes!(workspace_folders::open))
+        .routes(routes!(workspace_requests::list))
         .routes(routes!(workspace_requests::dismiss))
         .routes(routes!(owner_pages::show))
         .routes(routes!(owner_pages::invite))

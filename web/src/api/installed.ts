@@ -1,5 +1,6 @@
 // Installed apps: what is there, what installing would mean, and changing it.
-import { ask } from './client';
+import { lines } from './chat';
+import { ask, Failed, failureIn, send } from './client';
 import type { Failure } from './shapes';
 
 export interface InstalledApp {
@@ -95,6 +96,9 @@ export interface UpdateOutcome {
   kept: string[];
 }
 
+/** What the host does with an app that is being installed, in this order. */
+export type InstallStep = 'fetching' | 'waiting' | 'checking' | 'trying' | 'placing' | 'serving';
+
 /** What a person gives to an app: what the policy gives anyway, everything it asks for, or these. */
 export type Giving = 'policy' | 'asked' | { these: string[] };
 
@@ -105,8 +109,17 @@ export const installed = {
   plan: (source: string) => ask<InstallPlan>('/v1/app-plans', { method: 'POST', body: { source } }),
   files: (source: string) => ask<AppFiles>('/v1/app-plans/files', { method: 'POST', body: { source } }),
   show: (id: string) => ask<InstalledApp>(at(id)),
-  install: (source: string, digest: string, rights: Giving) =>
-    ask<{ app: InstalledApp; not_given: AskedRight[] }>('/v1/apps', { method: 'POST', body: { source, digest, rights } }),
+  /** Installs, and tells each step as the host begins it. What is answered is what came of it. */
+  install: async (source: string, digest: string, rights: Giving, told: (step: InstallStep) => void): Promise<InstalledApp> => {
+    const response = await send('/v1/app-installs', { method: 'POST', body: { source, digest, rights } });
+    for await (const data of lines(response.body!)) {
+      const event = JSON.parse(data) as { step?: InstallStep; installed?: { app: InstalledApp }; failed?: unknown };
+      if (event.step) told(event.step);
+      if (event.installed) return event.installed.app;
+      if (event.failed) throw failureIn(event.failed, 200);
+    }
+    throw new Failed(0, 'host_unreachable', 'The host broke off before it said how it ended.', 'look under Installed, then try again');
+  },
   update: async (id: string, now: boolean) => (await ask<{ updates: UpdateOutcome[] }>('/v1/app-updates', { method: 'POST', body: { id, now } })).updates[0]!,
   updateAll: async () => (await ask<{ updates: UpdateOutcome[] }>('/v1/app-updates', { method: 'POST', body: {} })).updates,
   waiting: (id: string) => ask<UpdateOutcome>(at(id, '/waiting')),

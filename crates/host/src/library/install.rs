@@ -5,6 +5,7 @@ use super::{
     candidate::Candidate,
     now,
     plan::{AskedRight, Given, held},
+    progress::Step,
     source::{Brought, bring, of_zip},
 };
 use roost_apps::{
@@ -67,7 +68,10 @@ impl AppLibrary {
         let planned = planned.filter(|brought| Some(brought.package.digest()) == digest);
         let brought = match planned {
             Some(brought) => brought,
-            None => bring(&self.host, source).await?,
+            None => {
+                self.tell(Step::Fetching);
+                bring(&self.host, source).await?
+            }
         };
         self.install_brought(brought, digest, choice, by).await
     }
@@ -103,7 +107,9 @@ impl AppLibrary {
         choice: &Choice,
         by: &str,
     ) -> Result<Installed, Failure> {
+        self.tell(Step::Waiting);
         let _turn = self.turn().await;
+        self.tell(Step::Checking);
         let contents = self.contents()?;
         let before = held(&contents, &package)?.cloned();
         let mut version = package.record(Vec::new(), now());
@@ -149,8 +155,10 @@ impl AppLibrary {
         before: Option<&AppRecord>,
     ) -> Result<Changed, Failure> {
         let Arrival { candidate, version, files, app } = arrival;
+        self.tell(Step::Trying);
         let answered = self.answers(candidate).await?;
         self.expect(&answered);
+        self.tell(Step::Placing);
         let bring = files.map(|files| (version, files)).into_iter().collect();
         let expected = before.cloned();
         let put = Box::new(app.clone());
@@ -168,6 +176,7 @@ impl AppLibrary {
         let mut touched = files(&app);
         touched.extend(before.map(files).unwrap_or_default());
         let touched = || touched.iter().map(|(kind, name)| (*kind, name.as_str()));
+        self.tell(Step::Serving);
         self.look_at(touched()).await?;
         let not_serving = match self.serve_program(&app).await {
             Ok(()) if self.is_serving(&answered) => return Ok(changed),

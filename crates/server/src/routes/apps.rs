@@ -30,12 +30,19 @@ pub(crate) struct PlanRequest {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InstallRequest {
-    source: String,
+    pub(crate) source: String,
     /// What the person saw; anything else is not installed.
-    digest: Option<Digest>,
+    pub(crate) digest: Option<Digest>,
     #[serde(default)]
-    rights: Choice,
+    pub(crate) rights: Choice,
     by: Option<String>,
+}
+
+impl InstallRequest {
+    /// Who gives the rights.
+    pub(crate) fn by(&self) -> String {
+        named(self.by.clone())
+    }
 }
 
 /// The text of a lock file, and what to give to its apps.
@@ -123,9 +130,8 @@ pub(crate) async fn install(
     State(host): State<Host>,
     JsonBody(asked): JsonBody<InstallRequest>,
 ) -> Result<Json<Installed>, ErrorAnswer> {
-    let InstallRequest { source, digest, rights, by } = asked;
-    let source = InstallSource::parse(&source)?;
-    Ok(Json(host.library().install(&source, digest, &rights, &named(by)).await?))
+    let source = InstallSource::parse(&asked.source)?;
+    Ok(Json(host.library().install(&source, asked.digest, &asked.rights, &asked.by()).await?))
 }
 
 /// Installs exactly what a lock file names.
