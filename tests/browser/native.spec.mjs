@@ -2,6 +2,7 @@
 // asked, what can be set of them, their accounts elsewhere, and versions that ask for more.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { createServer, get } from 'node:http';
 import { createRequire } from 'node:module';
 import { after, afterEach, before, test } from 'node:test';
 import { answers, folder, offer, trust } from './programs.mjs';
@@ -26,6 +27,13 @@ const BOARD = {
     { key: 'daily', title: 'Write every day', type: 'toggle' },
   ],
 };
+/** A page that tells its app something and shows what came back. */
+const PAGE = {
+  'ui/index.html': '<!doctype html><title>Board</title><h1>Board</h1><p id="said"></p><script src="assets/board.js"></script>',
+  'ui/assets/board.js': `
+    const asked = fetch('../api/notes?of=today', { method: 'PUT', headers: { 'Content-Type': 'application/json', 'X-Own': '1' }, body: '{"text":"hello"}' });
+    asked.then((answer) => answer.text()).then((text) => (said.textContent = text));`,
+};
 const HERE = `#/store/installed/${BOARD.id}`;
 
 let scene;
@@ -34,7 +42,7 @@ before(async () => {
   harbor = await provider();
   scene = await begin({ settings: harbor.settings });
   trust(scene);
-  scene.roost('sideload', folder(scene, BOARD, { 'ui/index.html': '<!doctype html><h1>Board</h1>' }));
+  scene.roost('sideload', folder(scene, BOARD, PAGE));
   scene.roost('new', 'app', 'word_count', '--publisher', '@ada', '--summary', 'Counts words.', '--name', 'Word count');
   scene.roost('install', `${scene.folder}/word_count`, '--yes');
 });
@@ -223,6 +231,72 @@ test('installing shows what the host does, and what came of it', async () => {
   assert.equal(scene.roost('apps').apps.find((app) => app.id === lamp.id).state, 'enabled');
   assert.deepEqual(page.problems, []);
 });
+
+for (const mode of ['origin', 'opaque']) {
+  test(`the page of a native app reaches its app and nothing else (${mode})`, async (story) => {
+    const heard = [];
+    const outside = createServer((request, response) => (heard.push(request.url), response.writeHead(200, { 'Access-Control-Allow-Origin': '*' }).end()));
+    await new Promise((done) => outside.listen(0, '127.0.0.1', done));
+    story.after(() => outside.close());
+    const page = await scene.page();
+    // A browser that resolves no such names: the page is then served without an origin.
+    if (mode === 'opaque') await page.route(/\/\/probe\.localhost/, (route) => route.abort());
+    await go(page, HERE, 'Board');
+    await page.getByRole('button', { name: 'Mount its page' }).click();
+    const pane = page.getByRole('article', { name: 'Board', exact: true });
+    const element = pane.locator('iframe');
+    await element.waitFor();
+    const frame = await (await element.elementHandle()).contentFrame();
+    await frame.waitForFunction(() => document.getElementById('said')?.textContent);
+    const said = JSON.parse(await frame.locator('#said').textContent());
+    assert.deepEqual([said.method, said.path, said.query, said.body, said.headers['x-own']], ['PUT', '/notes', 'of=today', '{"text":"hello"}', '1']);
+    assert.deepEqual(Object.keys(said.headers).filter((name) => /^(authorization|cookie|host)$/i.test(name)), []);
+    const place = new URL(frame.url());
+    const isOpaque = (await frame.evaluate(() => self.origin)) === 'null';
+    assert.deepEqual([isOpaque, place.pathname.startsWith('/mounted/'), place.hostname.endsWith('.localhost')], mode === 'opaque' ? [true, true, false] : [false, false, true]);
+    const tried = await frame.evaluate(async ({ host, other, outside }) => {
+      const could = [];
+      const reach = (name, address, init) => fetch(address, init).then(() => could.push(name), () => undefined);
+      const touch = (name, use) => {
+        try {
+          if (use() !== undefined) could.push(name);
+        } catch {
+          // As it should be.
+        }
+      };
+      await reach('the list of agents', `${host}/v1/agents`);
+      await reach('the list of agents, unseen', `${host}/v1/agents`, { mode: 'no-cors' });
+      await reach('secrets', `${host}/secrets`);
+      await reach('its app as a program does', `${host}/api/v1/apps/com.example.board/api/x`);
+      await reach('another app', `${host}/api/v1/apps/${other}/api/x`);
+      await reach('another computer', outside);
+      await reach('another computer, unseen', outside, { mode: 'no-cors', method: 'POST', body: 'x' });
+      touch('the page around it', () => parent.document.title);
+      touch('what that keeps', () => parent.localStorage.length);
+      touch('the address of the page around it', () => top.location.href);
+      navigator.sendBeacon(outside, 'x');
+      new Image().src = outside;
+      return could;
+    }, { host: scene.address, other: 'word_count', outside: `http://127.0.0.1:${outside.address().port}/` });
+    assert.deepEqual(tried, []);
+    // What is below the page's own address is its files and its app, for whoever knows it, and for no other page.
+    const top = `${scene.address}${place.pathname.split('/apps/')[0]}`;
+    const as = mode === 'opaque' ? {} : { Host: place.host };
+    const status = async (path, headers = {}) => (await asked(`${top}${path}`, { ...as, ...headers })).statusCode;
+    for (const path of ['/v1/agents', '/secrets', '/apps/word_count/index.html', '/api/v1/apps/word_count/api/x', '/apps/com.example.board/manifest.json']) assert.equal(await status(path), 404, path);
+    assert.equal(await status('/apps/com.example.board/api/x', { Origin: 'http://elsewhere.example' }), 403);
+    await page.getByRole('button', { name: 'Unmount Board' }).click();
+    await element.waitFor({ state: 'detached' });
+    assert.equal(await status('/apps/com.example.board/ui/'), 404, 'only mounted pages are served');
+    assert.deepEqual(heard, []);
+  });
+}
+
+/** One request as no browser sends it: to any host name. */
+const asked = (address, headers) =>
+  new Promise((done, failed) => {
+    get(address, { headers }, (answer) => done(answer.resume())).on('error', failed);
+  });
 
 for (const [width, dark] of [[1280, true], [390, false]]) {
   test(`axe finds nothing serious about programs, and nothing is too wide, ${width} px`, async () => {

@@ -154,3 +154,6 @@ export function standingOf(app: InstalledApp): (typeof STATES)[InstalledApp['sta
   if (app.state === 'enabled' && app.process?.phase === 'starting') return { text: 'starting', tone: 'accent' };
   return STATES[app.state];
 }
+
+/** Whether an app has a page to mount: a file of its own, or one that its program answers. */
+export const hasPage = (app: InstalledApp) => app.page_file !== null || (app.native?.provides.includes('ui') ?? false);
