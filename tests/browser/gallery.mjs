@@ -127,3 +127,21 @@ export const shelf = [
   ['recipe_box', 'Recipe box', 'Keeps recipes, scales them, and writes the shopping list.', '@noor'],
   ['plant_care', 'Plant care', 'Knows every plant at home and says which one is thirsty.', '@noor'],
 ];
+
+/** A program: its manifest, and what it is asked before its picture is taken. */
+export const program = {
+  id: 'com.example.mail-desk',
+  name: 'Mail desk',
+  version: '1.4.0',
+  description: 'Sorts the mail of the day and drafts answers that you send yourself.',
+  provides: ['tool:echo', 'ui'],
+  permissions: ['oauth:google', 'network:mail.example.org'],
+  oauth: [{ provider: 'google', scopes: ['mail.read', 'mail.compose'] }],
+  settings: [
+    { key: 'signature', title: 'Signature', required: true, description: 'Stands below every draft.' },
+    { key: 'key', title: 'Key of the archive', type: 'password', description: 'Only for mail that is older than a year.' },
+    { key: 'tone', title: 'Tone', type: 'select', options: [{ label: 'Short and warm', value: 'warm' }, { label: 'Formal', value: 'formal' }], default: 'warm' },
+    { key: 'quiet', title: 'Write no drafts at the weekend', type: 'toggle' },
+  ],
+};
+export const programSettings = ['signature=Best wishes, Ada', 'key=kept-by-the-host', 'quiet=true'];

@@ -144,13 +144,17 @@ test('a call appears with its size, its time and how it ended, and without what 
   const calls = panel.getByRole('region', { name: 'Latest calls' });
   await seen(calls);
   scene.roost('call', 'echo', 'text=nobody-sees-this');
-  const answered = calls.getByRole('row').filter({ hasText: 'ToolService/Execute' }).filter({ hasText: 'response' });
+  const answered = calls.getByRole('row').filter({ hasText: 'ToolService/Execute' }).filter({ hasText: 'answered' });
   await seen(answered);
   const cells = await answered.first().getByRole('cell').allInnerTexts();
   assert.match(cells[3], /^\d+ B$/);
   assert.match(cells[4], /^[\d.]+ (µs|ms|s)$/);
   assert.equal(cells[5], 'ok');
   assert.equal((await page.content()).includes('nobody-sees-this'), false);
+  // Asked all the time, and shown to whoever wants it.
+  assert.equal(await calls.getByText('HealthCheck', { exact: false }).count(), 0);
+  await panel.getByLabel('Show health checks too').check();
+  await seen(calls.getByText('HealthCheck', { exact: false }));
   assert.deepEqual(page.problems, []);
 });
 

@@ -6,6 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as gallery from './gallery.mjs';
+import { folder } from './programs.mjs';
 import { begin, go } from './scene.mjs';
 import { Shelf } from './shelf.mjs';
 
@@ -44,6 +45,8 @@ async function furnish() {
   shelf.publish('recipe_box');
   scene.roost('store', 'refresh');
   scene.roost('update', 'recipe_box');
+  scene.roost('sideload', folder(scene, gallery.program, { 'ui/index.html': '<!doctype html><title>Mail desk</title>' }), '--asked');
+  scene.roost('settings', gallery.program.id, ...gallery.programSettings);
   const page = await scene.page();
   for (const said of gallery.said) {
     await page.getByRole('textbox', { name: 'Message' }).fill(said);
@@ -151,6 +154,27 @@ async function take(size, box, dark) {
   await shot('update', async () => {
     await go(page, '#/store/installed/recipe_box');
     await seen(page.getByText(/waits for you/));
+  });
+  await shot('program', async () => {
+    await go(page, `#/store/installed/${gallery.program.id}`, gallery.program.name);
+    await seen(page.getByRole('tab', { name: 'Calls' }));
+  });
+  await shot('program-settings', async () => {
+    await go(page, `#/store/installed/${gallery.program.id}`, gallery.program.name);
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await seen(page.getByLabel('Signature'));
+    await page.getByRole('region', { name: 'Program' }).evaluate((panel) => panel.scrollIntoView());
+  });
+  await shot('program-calls', async () => {
+    scene.roost('call', 'echo', 'about=the mail of today');
+    await go(page, `#/store/installed/${gallery.program.id}`, gallery.program.name);
+    await page.getByRole('tab', { name: 'Calls' }).click();
+    await seen(page.getByRole('region', { name: 'Latest calls' }));
+    await page.getByRole('region', { name: 'Program' }).evaluate((panel) => panel.scrollIntoView());
+  });
+  await shot('folder', async () => {
+    await go(page, '#/files?of=app.notes_agent', 'Workspace');
+    await seen(page.getByRole('region', { name: 'Folder of notes_agent' }));
   });
   await shot('workspace', async () => {
     await go(page, '#/files/plans%2Fporto.md', 'plans/porto.md');
