@@ -2,7 +2,7 @@
 
 use roost_protocol::{Failure, Reason};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     io::{self, IsTerminal as _, Write as _},
     process::ExitCode,
@@ -35,6 +35,15 @@ impl Output {
         match serde_json::to_string_pretty(value) {
             Ok(text) => self.line(&text),
             Err(error) => self.note(&format!("error: {error}")),
+        }
+    }
+
+    /// Prints an answer of the host: as it is for programs, in lines for people.
+    pub(crate) fn show(self, answer: &Value, to_people: impl FnOnce(&Value, Self)) {
+        if self.json {
+            self.document(answer);
+        } else {
+            to_people(answer, self);
         }
     }
 

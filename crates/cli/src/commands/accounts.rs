@@ -20,14 +20,14 @@ pub(crate) async fn accounts(
     match arguments.verb {
         None => {
             let listed = Partner::find_trusted(config).await?.ask(Method::Get, &all, None).await?;
-            show(&listed, *output, |listed, output| list(&arguments.app, listed, output));
+            output.show(&listed, |listed, output| list(&arguments.app, listed, output));
         }
         Some(AccountsVerb::Connect { provider, scopes }) => {
             // A provider sends the person back to the host that was asked: it must still be there.
             let partner = Partner::find_running(config).await?;
             let path = format!("{all}/{}", percent_encoded(&provider));
             let begun = partner.ask(Method::Post, &path, Some(&json!({ "scopes": scopes }))).await?;
-            show(&begun, *output, |begun, output| {
+            output.show(&begun, |begun, output| {
                 output.line(text(&begun["url"]));
                 output.note("Open this in your browser and sign in. It works once, within ten minutes.");
             });
@@ -39,21 +39,13 @@ pub(crate) async fn accounts(
             let was_there = rows(&known).iter().any(|account| account["provider"] == provider.as_str());
             let path = format!("/api/v1/apps/{app}/oauth/{}", percent_encoded(&provider));
             let done = partner.ask(Method::Delete, &path, None).await?;
-            show(&done, *output, |_, output| {
+            output.show(&done, |_, output| {
                 let how = if was_there { "is disconnected" } else { "was not connected" };
                 output.line(&format!("{} {how}", provider.escape_debug()));
             });
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(answer: &Value, output: Output, to_people: impl FnOnce(&Value, Output)) {
-    if output.json {
-        output.document(answer);
-    } else {
-        to_people(answer, output);
-    }
 }
 
 fn list(app: &str, listed: &Value, output: Output) {

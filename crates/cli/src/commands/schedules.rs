@@ -20,32 +20,32 @@ pub(crate) async fn schedules(
     match arguments.verb.unwrap_or(SchedulesVerb::List) {
         SchedulesVerb::List => {
             let listed = partner.ask(Method::Get, "/v1/schedules", None).await?;
-            show(&listed, *output, list);
+            output.show(&listed, list);
         }
         SchedulesVerb::Add { name, expression, message, deliver } => {
             let new =
                 json!({ "name": name, "expression": expression, "message": message, "deliver": deliver });
             let added = partner.ask(Method::Post, "/v1/schedules", Some(&new)).await?;
-            show(&added, *output, one);
+            output.show(&added, one);
         }
         SchedulesVerb::Remove { name } => {
             let removed = partner.ask(Method::Delete, &at(&name, ""), None).await?;
-            show(&removed, *output, |_, output| output.line(&format!("removed {name}")));
+            output.show(&removed, |_, output| output.line(&format!("removed {name}")));
         }
         SchedulesVerb::Enable { name } => {
-            show(&partner.ask(Method::Post, &at(&name, "/enable"), None).await?, *output, one);
+            output.show(&partner.ask(Method::Post, &at(&name, "/enable"), None).await?, one);
         }
         SchedulesVerb::Disable { name } => {
-            show(&partner.ask(Method::Post, &at(&name, "/disable"), None).await?, *output, one);
+            output.show(&partner.ask(Method::Post, &at(&name, "/disable"), None).await?, one);
         }
         SchedulesVerb::Run { name } => {
             let ran = partner.ask(Method::Post, &at(&name, "/run"), None).await?;
-            show(&ran, *output, entry);
+            output.show(&ran, entry);
             return Ok(if ran["success"] == true { ExitCode::SUCCESS } else { ExitCode::from(NOT_OK) });
         }
         SchedulesVerb::History { name, limit, offset } => {
             let path = at(&name, &format!("/history?limit={limit}&offset={offset}"));
-            show(&partner.ask(Method::Get, &path, None).await?, *output, |page, output| {
+            output.show(&partner.ask(Method::Get, &path, None).await?, |page, output| {
                 rows(&page["entries"]).iter().for_each(|one| entry(one, output));
                 output.note(&format!("{} in all", page["total"]));
             });
@@ -54,7 +54,7 @@ pub(crate) async fn schedules(
             let asked = scheduler.map(|scheduler| json!({ "scheduler": scheduler }));
             let method = if asked.is_some() { Method::Put } else { Method::Get };
             let known = partner.ask(method, "/v1/schedulers", asked.as_ref()).await?;
-            show(&known, *output, |known, output| {
+            output.show(&known, |known, output| {
                 for scheduler in rows(&known["schedulers"]) {
                     let mark = if *scheduler == known["default"] { "  new schedules go here" } else { "" };
                     output.line(&format!("{}{mark}", text(scheduler)));
@@ -63,14 +63,6 @@ pub(crate) async fn schedules(
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(answer: &Value, output: Output, to_people: impl FnOnce(&Value, Output)) {
-    if output.json {
-        output.document(answer);
-    } else {
-        to_people(answer, output);
-    }
 }
 
 fn list(listed: &Value, output: Output) {
