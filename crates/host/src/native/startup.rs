@@ -20,6 +20,10 @@ use std::{
     sync::Arc,
 };
 
+/// Apps that are read at the same time: to read and hash a large program keeps a processor busy, and the host has to
+/// answer meanwhile.
+const READ_AT_ONCE: usize = 4;
+
 /// What lies in the folder of an app that must never run again.
 const QUARANTINED: &str = ".quarantined";
 
@@ -80,12 +84,12 @@ impl Inner {
         ids.extend(ids_in(&self.settings.home.native()));
         ids.sort_unstable();
         ids.dedup();
-        // Read one after the other: to read and hash a large program keeps a processor busy, and there is more to do. Each
-        // is started as soon as it is read, whatever the others do.
-        let folders = stream::iter(ids).then(|id| async move {
+        // Each is started as soon as it is read, whatever the others do.
+        let reading = stream::iter(ids).map(|id| async move {
             let folder = self.native_folder(&id).await;
             (id, folder)
         });
+        let folders = reading.buffer_unordered(READ_AT_ONCE);
         let start = |(id, folder): (String, Result<NativeFolder, Failure>)| async move {
             let started = match folder {
                 Ok(folder) => self.native.start(folder).await.map(drop),
