@@ -59,20 +59,27 @@ impl Connection {
         Ok(Self { socket: socket.into(), asking: asking.clone(), current })
     }
 
-    /// Sends a question, and returns when the answer begins.
-    pub(super) async fn send(&self, request: Request<Message>) -> Result<Response<Received>, Status> {
+    /// Sends a question, and returns when the answer begins. Many apps begin a stream with its first message, which may
+    /// never come: nobody who waits for one counts among those who wait for an answer.
+    pub(super) async fn send(
+        &self,
+        request: Request<Message>,
+        is_stream: bool,
+    ) -> Result<Response<Received>, Status> {
         let (mut head, message) = request.into_parts();
         // Every question of the contract is one message.
         let message = message.collect().await?.to_bytes();
         head.uri = addressed(head.uri)?;
         let Opened { mut requests, watch } = self.ready().await?;
         let began = Instant::now();
-        let _asked = watch.begin();
+        let asked = (!is_stream).then(|| watch.begin());
         let (answer, mut question) =
             requests.send_request(Request::from_parts(head, ()), false).map_err(lost)?;
         question.send_data(message, true).map_err(lost)?;
         let answer = answer.await.map_err(lost)?;
-        watch.answered(began.elapsed());
+        if asked.is_some() {
+            watch.answered(began.elapsed());
+        }
         Ok(answer.map(|answer| Received { answer, is_whole: false }))
     }
 
@@ -213,7 +220,8 @@ mod tests {
 
     async fn ask(connection: &Connection, said: &'static str) -> Result<Bytes, tonic::Status> {
         let message = Message::new(http_body_util::Full::from(said));
-        let answer = connection.send(Request::post("/apps.v0.Test/Say").body(message).unwrap()).await?;
+        let answer =
+            connection.send(Request::post("/apps.v0.Test/Say").body(message).unwrap(), false).await?;
         Ok(answer.into_body().collect().await?.to_bytes())
     }
 
@@ -261,6 +269,33 @@ mod tests {
         for asked in asking {
             asked.await.unwrap();
         }
+        app.abort();
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_does_not_begin_keeps_nobody_from_waiting_on_the_spot() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("app.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let app = tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            let unanswered = connection.accept().await.unwrap().unwrap();
+            tell.send(()).unwrap();
+            while let Some(Ok(_)) = connection.accept().await {}
+            drop(unanswered);
+        });
+        let asking = Asking::default();
+        let connection = Connection::open(&socket, &asking).await.unwrap();
+        let listening = tokio::spawn(async move {
+            let request = Request::post("/apps.v0.Test/Listen").body(Message::empty()).unwrap();
+            connection.send(request, true).await.map(drop)
+        });
+        timeout(LONG, told).await.unwrap().unwrap();
+        assert_ne!(asking.enter().on_the_spot(Duration::ZERO), Duration::ZERO);
+        assert!(!listening.is_finished());
+        listening.abort();
         app.abort();
     }
 }

@@ -70,7 +70,7 @@ impl Service<Request<Message>> for Recorded {
         let request = request.map(|message| Message::new(Question { message, trace, method, is_stream }));
         let connection = self.connection.clone();
         Box::pin(async move {
-            match connection.send(request).await {
+            match connection.send(request, is_stream).await {
                 Ok(response) => {
                     // An answer without a message has its status among the headers.
                     if let Some((status, error)) = status_in(response.headers()) {
