@@ -2,13 +2,14 @@
 
 use crate::{
     agent::Program,
+    exit::Exit,
     languages::{Machine, Needs},
-    process::{self, Launch, Ran, WhenHostDies},
+    process::{self, Child, Launch, Ran, WhenHostDies},
     sandbox::{Connecting, LanguageFiles, Notices, Refused, receive_descriptors},
 };
 use roost_protocol::{Failure, Reason};
 use std::{io, os::unix::net::UnixStream, path::Path, sync::Arc, time::Duration};
-use tokio::{io::AsyncReadExt as _, net::unix::pipe, process::Child};
+use tokio::{io::AsyncReadExt as _, net::unix::pipe};
 
 /// The first descriptor after the standard ones; the program finds it closed.
 const HAND_OVER_DESCRIPTOR: i32 = 3;
@@ -46,7 +47,6 @@ pub(crate) async fn run_alone(
         errors: None,
         when_host_dies: WhenHostDies::End,
         entry: enclosed.entry,
-        only: Some(path),
     }
     .start()
     .map_err(refuse)?;
@@ -71,8 +71,8 @@ async fn wait(mut child: Child, printed: pipe::Receiver) -> io::Result<Ran> {
         (&mut rest).take(PRINTED_BYTES_MAX).read_to_end(&mut text).await?;
         tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
     };
-    let (status, read) = tokio::join!(child.wait(), reading);
+    let (exit, read) = tokio::join!(child.wait(), reading);
     read?;
     let stderr = String::from_utf8_lossy(&text).into_owned();
-    Ok(Ran { succeeded: status?.success(), stdout: String::new(), stderr })
+    Ok(Ran { succeeded: exit? == Exit::Status(0), stdout: String::new(), stderr })
 }

@@ -66,14 +66,13 @@ impl Machine {
         let prepared = self.sandbox.prepare(needs.confinement, files, starts_by, needs.listening)?;
         let prepared = prepared.with_own_network(needs.confinement.network);
         let enforcement = prepared.enforcement.clone();
-        let has_outer_process = prepared.namespaces.is_some();
-        let identity = if has_outer_process { Identity::Own } else { Identity::Shared };
+        let identity = if prepared.namespaces.is_some() { Identity::Own } else { Identity::Shared };
         let group = self.enforcer.group(needs.limits)?;
         let entrances = group.as_ref().map(Group::entrances).transpose().map_err(failed)?.unwrap_or_default();
         let limits = self.enforcer.of_process(needs.limits, needs.reserved_bytes, identity);
         let limits = limits.into_iter().map(|ResourceLimit(_, resource, value)| (resource, value)).collect();
         let entry = Entry::whole(prepared, entrances, limits, hand_over_on).map_err(failed)?;
-        Ok(Enclosed { entry, group, enforcement, has_outer_process })
+        Ok(Enclosed { entry, group, enforcement })
     }
 
     /// What a worker with this network would have.
@@ -109,6 +108,4 @@ pub(crate) struct Enclosed {
     pub(crate) entry: Entry,
     pub(crate) group: Option<Group>,
     pub(crate) enforcement: Enforcement,
-    /// True when the process that is started only waits for the one that becomes the program.
-    pub(crate) has_outer_process: bool,
 }

@@ -3,7 +3,7 @@
 //! The program says on its output where it listens, and ends when its input closes. Only who knows the key is answered.
 
 use crate::{
-    process::{Launch, WhenHostDies},
+    process::{Child, Launch, WhenHostDies},
     sandbox::Entry,
 };
 use roost_protocol::{Failure, Reason};
@@ -20,7 +20,6 @@ use std::{
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader, Lines},
     net::unix::pipe,
-    process::Child,
     time::timeout,
 };
 
@@ -79,7 +78,6 @@ impl LocalModel {
             errors: None,
             when_host_dies: WhenHostDies::End,
             entry: Entry::default(),
-            only: None,
         }
         .start()
         .map_err(refuse)?;

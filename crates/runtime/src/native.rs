@@ -7,6 +7,7 @@ mod contract; // messages and calls, made from proto/
 mod inspector; // what apps were asked and answered
 mod line; // the socket of an app
 mod connection; // the connection to an app
+mod arrivals; // what appears in folders
 mod orphan; // what an earlier host left
 mod reach; // where an app may go
 mod launch; // from a program to a process that answers
@@ -22,6 +23,7 @@ mod page; // what it answers a browser
 mod configure; // what it is told of its settings
 mod schedule; // schedules
 
+pub(crate) use self::arrivals::Arrivals;
 pub use self::{
     asking::Health,
     channel::{ChannelAction, ChannelAttachment, ChannelMessage, ChannelSender, ChannelStream},

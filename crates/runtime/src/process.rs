@@ -1,7 +1,10 @@
 //! Starting and ending processes. The only place that starts any, and it never ends one it did not start.
 
-use crate::sandbox::{self, Entry, Image};
-use command_fds::{CommandFdExt, FdMapping};
+mod child; // one that was started
+
+pub(crate) use self::child::Child;
+
+use crate::sandbox::{self, Entry, Image, Newborn};
 use roost_protocol::{Failure, Reason};
 use rustix::process::{Pid, Signal};
 use std::{
@@ -14,13 +17,7 @@ use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
 };
-use tokio::{
-    io::AsyncWriteExt as _,
-    process::{Child, Command},
-};
-
-/// The number of the first descriptor that is not standard input, output or error.
-const FIRST_DESCRIPTOR: u32 = 3;
+use tokio::{io::AsyncWriteExt as _, process::Command};
 
 /// A process to start. It inherits nothing that is not named here.
 #[derive(Debug)]
@@ -40,8 +37,6 @@ pub(crate) struct Launch<'a> {
     pub(crate) when_host_dies: WhenHostDies,
     /// The sandbox it enters before it becomes the program.
     pub(crate) entry: Entry,
-    /// The path as the sandbox knows it, where that lets only this one be executed.
-    pub(crate) only: Option<&'static CStr>,
 }
 
 /// What becomes of a process whose host is gone.
@@ -56,36 +51,35 @@ pub(crate) enum WhenHostDies {
 impl Launch<'_> {
     /// Starts it as the leader of a session of its own; its orphans stay below it.
     pub(crate) fn start(self) -> io::Result<Child> {
-        let mut command = plain_command(self.program);
-        let image = self.only.map(|path| self.image(path)).transpose()?;
-        command.args(self.arguments).env_clear().envs(self.environment).current_dir(self.working_directory);
-        command
-            .stdin(self.input.map_or_else(Stdio::null, Stdio::from))
-            .kill_on_drop(self.when_host_dies == WhenHostDies::End);
-        let errors = match (self.errors, &self.output) {
-            (None, Some(output)) => Some(output.try_clone()?),
-            (errors, _) => errors,
+        let image = self.image()?;
+        let nowhere =
+            || std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").map(OwnedFd::from);
+        let input = self.input.map_or_else(nowhere, Ok)?;
+        let output = self.output.map_or_else(nowhere, Ok)?;
+        let errors = self.errors.map_or_else(|| output.try_clone(), Ok)?;
+        let standard = [input, output, errors];
+        let newborn = Newborn {
+            image,
+            working_directory: text(self.working_directory.as_os_str().as_bytes())?,
+            descriptors: standard.into_iter().chain(self.descriptors).collect(),
+            when_host_dies: self.when_host_dies,
+            entry: self.entry,
         };
-        command.stdout(self.output.map_or_else(Stdio::null, Stdio::from));
-        command.stderr(errors.map_or_else(Stdio::null, Stdio::from));
-        let first_foreign = FIRST_DESCRIPTOR + u32::try_from(self.descriptors.len()).unwrap_or(u32::MAX);
-        let mappings = (FIRST_DESCRIPTOR as i32..)
-            .zip(self.descriptors)
-            .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
-            .collect();
-        command.as_std_mut().fd_mappings(mappings).map_err(io::Error::other)?;
-        sandbox::before_exec(command.as_std_mut(), first_foreign, self.when_host_dies, self.entry, image);
-        command.spawn()
+        Child::new(newborn.start()?, self.when_host_dies)
     }
 
-    fn image(&self, path: &'static CStr) -> io::Result<Image> {
-        let text = |bytes: &[u8]| CString::new(bytes).map_err(io::Error::other);
+    fn image(&self) -> io::Result<Image> {
+        let path = lasting_path(self.program)?;
         let arguments = self.arguments.iter().map(|argument| text(argument.as_bytes()));
         let arguments = std::iter::once(Ok(path.to_owned())).chain(arguments).collect::<io::Result<_>>()?;
         let environment =
             self.environment.iter().map(|(name, value)| text(format!("{name}={value}").as_bytes()));
         Ok(Image::new(path, arguments, environment.collect::<io::Result<_>>()?))
     }
+}
+
+fn text(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes).map_err(io::Error::other)
 }
 
 /// What a program printed, and whether it succeeded.
@@ -181,7 +175,7 @@ pub(crate) fn lasting_path(program: &Path) -> io::Result<&'static CStr> {
     if let Some(text) = kept.get(program) {
         return Ok(text);
     }
-    let text = CString::new(program.as_os_str().as_bytes()).map_err(io::Error::other)?;
+    let text = text(program.as_os_str().as_bytes())?;
     let text: &'static CStr = Box::leak(text.into_boxed_c_str());
     kept.insert(program.to_owned(), text);
     Ok(text)
@@ -308,14 +302,6 @@ fn is_running(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
-}
-
-/// The only child of a process, once it has one.
-pub(crate) fn only_child(pid: u32) -> Option<u32> {
-    match descendants(pid)[..] {
-        [child, ..] => Some(child),
-        [] => None,
-    }
 }
 
 /// True while a process has children, whether they still run or not.

@@ -8,7 +8,7 @@ use crate::{
     languages::{Languages, Machine},
     limits,
     log::{Clear, Logs, NativeStream},
-    native::{Inspector, NativeApp, NativeProgram},
+    native::{Arrivals, Inspector, NativeApp, NativeProgram},
     process::Ran,
     programs::Surface,
     proxy::Egress,
@@ -73,6 +73,7 @@ impl Runtime {
             egress: Arc::clone(&egress),
             asking: Asking::default(),
             native_start: Arc::new(Semaphore::new(1)),
+            arrivals: Arrivals::default(),
         };
         Ok(Self { workers: Workers::new(languages, around, settings.pool), machine, probes, egress })
     }

@@ -11,15 +11,17 @@ mod filter; // and the instructions that say so
 mod notices; // what the filter refused
 mod connecting; // and what the host does instead
 mod namespaces; // network, processes, identity
-mod entry; // between fork and exec
+mod birth; // a new process
+mod entry; // and what it does before it is its program
 mod image; // the program to become
 mod descriptors; // what a worker hands to its host
 
 pub use self::kernel::landlock_abi;
 pub(crate) use self::{
+    birth::Born,
     connecting::Connecting,
-    descriptors::{HandedOver, hand_to_worker, receive_descriptors},
-    entry::{Entry, before_exec},
+    descriptors::{HandedOver, hand_to_worker, receive_descriptors, watch},
+    entry::{Entry, Newborn},
     files::access_to_proc,
     image::Image,
     namespaces::Namespaces,

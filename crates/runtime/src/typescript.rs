@@ -10,7 +10,7 @@ use crate::{
     connection,
     exit::Exit,
     languages::{Machine, Needs},
-    process::{self, Launch, WhenHostDies},
+    process::{self, Child, Launch, WhenHostDies},
     programs::{Programs, Surface},
     runners::Runners,
     sandbox::LanguageFiles,
@@ -20,14 +20,10 @@ use roost_protocol::{Digest, Failure, Reason, Recipe};
 use std::{
     collections::BTreeMap,
     fs, io,
-    os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
-use tokio::{
-    process::Child,
-    sync::{OnceCell, oneshot, watch},
-};
+use tokio::sync::{OnceCell, oneshot, watch};
 
 /// Where the runner finds the socket for host calls, over which descriptors are handed to the host first.
 const HOST_CALLS_DESCRIPTOR: i32 = 4;
@@ -76,12 +72,9 @@ impl TypeScript {
             errors: None,
             when_host_dies: WhenHostDies::End,
             entry: enclosed.entry,
-            only: Some(path),
         };
         let child = launch.start().map_err(|error| refuse(&format!("start {}", engine.label()), error))?;
-        let outer = child.id().ok_or_else(|| Failure::plain(Reason::StartFailed))?;
-        let pid =
-            if enclosed.has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
+        let pid = child.id();
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = watch::channel(None);
         drop(tokio::spawn(keep(child, killed, sender)));
@@ -169,9 +162,9 @@ fn write(module: &Path, code: &str) -> io::Result<()> {
 /// Owns the process: reaps it, and ends it with all it started when asked. Nobody else ends it, so the id is
 /// always its own.
 pub(crate) async fn keep(mut child: Child, killed: oneshot::Receiver<()>, exit: watch::Sender<Option<Exit>>) {
-    let mut tree = Tree(child.id());
-    let status = tokio::select! {
-        status = child.wait() => status,
+    let mut tree = Tree(Some(child.id()));
+    let how = tokio::select! {
+        how = child.wait() => how,
         // A dropped sender means the same as a sent one: the worker is not wanted any more.
         _ = killed => {
             tree.kill();
@@ -179,11 +172,7 @@ pub(crate) async fn keep(mut child: Child, killed: oneshot::Receiver<()>, exit: 
         }
     };
     tree.0 = None;
-    let how = match status {
-        Ok(status) => Exit::from_wait_status(status.into_raw()),
-        Err(_) => Exit::Unknown,
-    };
-    exit.send_replace(Some(how));
+    exit.send_replace(Some(how.unwrap_or(Exit::Unknown)));
 }
 
 /// A process that was not reaped yet, with all it started. Ends when the host stops in the middle of its work, too.

@@ -11,7 +11,7 @@ use crate::{
     frame::Frames,
     languages::Machine,
     log::{Logs, Printed},
-    native::Inspector,
+    native::{Arrivals, Inspector},
     process::{self, CpuClock},
     proxy::Egress,
     zygote::Zygote,
@@ -76,6 +76,8 @@ pub(crate) struct Surroundings {
     /// Held while a native app is started, one at a time: a start keeps a thread of the host busy, and others have to be
     /// answered meanwhile.
     pub(crate) native_start: Arc<Semaphore>,
+    /// Where sockets of native apps appear.
+    pub(crate) arrivals: Arrivals,
 }
 
 /// A worker that loaded its file. Dropping it ends the process and everything it started.

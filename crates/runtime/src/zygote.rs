@@ -2,7 +2,7 @@
 
 use crate::{
     exit::{Exit, ExitWatch},
-    process::{Launch, WhenHostDies},
+    process::{Child, Launch, WhenHostDies},
     sandbox::Entry,
 };
 use roost_protocol::{Failure, Reason};
@@ -23,7 +23,6 @@ use std::{
 use tokio::{
     io::Interest,
     net::UnixStream,
-    process::Child,
     sync::{oneshot, watch},
     task::JoinHandle,
 };
@@ -96,7 +95,6 @@ impl Zygote {
             // Killed at once it could not end what its workers started.
             when_host_dies: WhenHostDies::CleanUp,
             entry,
-            only: None,
         }
         .start()?;
         // A stream to tokio, for its readiness; messages go through `send` and `receive` only, which keep their

@@ -1,7 +1,9 @@
 //! From a program on disk to a process that answers, and back to nothing.
 
 use super::{
-    NativeProgram, asking,
+    NativeProgram,
+    arrivals::Looking,
+    asking,
     connection::{Channel, Connection},
     orphan,
 };
@@ -18,7 +20,9 @@ use crate::{
 use roost_protocol::{Enforcement, Failure, HostTraffic, NetworkMode, Reason, Refusal};
 use rustix::process::{Signal, kill_process};
 use std::{
-    fs, io,
+    fs,
+    future::pending,
+    io,
     os::{
         fd::OwnedFd,
         unix::{fs::PermissionsExt as _, net::UnixStream},
@@ -29,6 +33,7 @@ use std::{
 };
 use tokio::{
     sync::{oneshot, watch},
+    task::yield_now,
     time::sleep,
 };
 use tonic::{Response, Status};
@@ -36,8 +41,11 @@ use tonic::{Response, Status};
 /// The first descriptor after the standard ones; the program finds it closed.
 const HAND_OVER_DESCRIPTOR: i32 = 3;
 
-/// How often the socket is looked for. A watch on the folder would take longer to close than an app to start.
+/// How often the socket is looked for where nobody tells that it came.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// How often it is tried at once when it came: an app that has a socket is about to listen on it.
+const TRIES_AT_ONCE: usize = 20;
 
 /// How long an app may take to end by itself.
 const END_WITHIN: Duration = Duration::from_secs(2);
@@ -74,8 +82,12 @@ impl NativeApp {
     pub(crate) async fn start(program: &NativeProgram, around: &Surroundings) -> Result<Self, Failure> {
         program.check_socket_path()?;
         orphan::end_earlier(&program.mark);
+        let folder = program.socket.parent().unwrap_or(&program.folder);
+        // Where the kernel has no more to give, the socket is looked for.
+        let looking = around.arrivals.look_at(folder).await.ok();
         let app = Self::spawn(program, around).await?;
-        let started = tokio::time::timeout(program.startup, app.answers(program, around)).await;
+        let answers = app.answers(program, around, looking);
+        let started = tokio::time::timeout(program.startup, answers).await;
         match started {
             Ok(Ok(())) => Ok(app),
             Ok(Err(failure)) => Err(app.given_up(failure).await),
@@ -118,21 +130,18 @@ impl NativeApp {
             errors: Some(errors),
             when_host_dies: WhenHostDies::End,
             entry: enclosed.entry,
-            only: Some(path),
         }
         .start()
         .map_err(refuse)?;
         drop(turn);
-        let outer = child.id().ok_or_else(|| Failure::plain(Reason::NativeStartFailed))?;
-        orphan::mark(&program.mark, outer).map_err(refuse)?;
+        let pid = child.id();
+        orphan::mark(&program.mark, pid).map_err(refuse)?;
         let (kill, killed) = oneshot::channel();
         let (sender, exit) = watch::channel(None);
         drop(tokio::spawn(keep(child, killed, sender)));
         let handed = receive_descriptors(&ours).await.map_err(refuse)?;
         let refused = Arc::new(Refused::default());
         let (notices, proxy) = attend(handed, program, around, &refused).map_err(refuse)?;
-        let pid =
-            if enclosed.has_outer_process { process::only_child(outer).unwrap_or(outer) } else { outer };
         Ok(Self {
             channel: Mutex::new(None),
             pid,
@@ -151,17 +160,13 @@ impl NativeApp {
     }
 
     /// Waits for the socket and for every service behind it.
-    async fn answers(&self, program: &NativeProgram, around: &Surroundings) -> Result<(), Failure> {
-        let connected = loop {
-            if let Some(exit) = *self.exit.borrow() {
-                return Err(early_end(exit));
-            }
-            match Connection::open(&self.socket, &around.asking).await {
-                Ok(connected) => break connected,
-                // Not there, or there and nobody listens yet.
-                Err(_) => sleep(LOOK_EVERY).await,
-            }
-        };
+    async fn answers(
+        &self,
+        program: &NativeProgram,
+        around: &Surroundings,
+        looking: Option<Looking>,
+    ) -> Result<(), Failure> {
+        let connected = self.connects(around, looking).await?;
         // Nobody else may ask it. A file that is gone again is the app's own affair.
         fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o600)).ok();
         let channel = Channel::new(connected, around.inspector.trace(&program.id));
@@ -178,6 +183,35 @@ impl NativeApp {
             }
         }
         Ok(())
+    }
+
+    /// Waits until somebody listens on the socket.
+    async fn connects(&self, around: &Surroundings, looking: Option<Looking>) -> Result<Connection, Failure> {
+        let mut tries = 0;
+        loop {
+            if let Some(exit) = *self.exit.borrow() {
+                return Err(early_end(exit));
+            }
+            // An error means that it is not there, or that nobody listens yet.
+            if let Ok(connected) = Connection::open(&self.socket, &around.asking).await {
+                return Ok(connected);
+            }
+            if tries > 0 {
+                tries -= 1;
+                yield_now().await;
+                continue;
+            }
+            let came = async {
+                match &looking {
+                    Some(looking) => looking.something_came().await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = came => tries = TRIES_AT_ONCE,
+                () = sleep(LOOK_EVERY) => {}
+            }
+        }
     }
 
     /// Asks for one answer, within a deadline and only for as long as the process lives.

@@ -99,11 +99,10 @@ mod tests {
             errors: None,
             when_host_dies: WhenHostDies::End,
             entry: crate::sandbox::Entry::default(),
-            only: None,
         }
         .start()
         .unwrap();
-        let pid = child.id().unwrap();
+        let pid = child.id();
         let other = |began, boot| serde_json::to_vec(&Mark { pid, began, boot }).unwrap();
         let now = began(pid).unwrap();
         for wrong in [
@@ -119,7 +118,7 @@ mod tests {
         }
         mark(&path, pid).unwrap();
         end_earlier(&path);
-        assert!(!child.wait().await.unwrap().success());
+        assert_eq!(child.wait().await.unwrap(), crate::exit::Exit::Signal(9));
         assert!(!path.exists());
     }
 }

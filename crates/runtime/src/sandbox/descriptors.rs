@@ -13,7 +13,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::io::Interest;
+use tokio::io::{Interest, unix::AsyncFd};
 
 /// Longer than any worker needs to enter its sandbox on a busy machine.
 const HANDOVER: Duration = Duration::from_secs(20);
@@ -62,6 +62,14 @@ pub(crate) async fn receive_descriptors(socket: &UnixStream) -> io::Result<Hande
         }
     };
     tokio::time::timeout(HANDOVER, receiving).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+/// Lets the runtime say when there is something to read. What it does not take is given back.
+#[expect(unsafe_code, reason = "the runtime takes descriptors on trust")]
+pub(crate) fn watch(descriptor: OwnedFd) -> Result<AsyncFd<OwnedFd>, (OwnedFd, io::Error)> {
+    // SAFETY: it is open, nobody else can close it, and it is owned by what watches it.
+    let watched = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
+    watched.map_err(tokio::io::unix::AsyncFdRegisterError::into_parts)
 }
 
 fn receive_one(socket: BorrowedFd<'_>) -> io::Result<(u8, Option<OwnedFd>)> {

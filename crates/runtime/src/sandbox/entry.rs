@@ -1,18 +1,21 @@
-//! What happens in a new process between fork and exec.
+//! What a new process does before it is its program.
 //!
-//! Everything is prepared before: here are only system calls, no allocation and no lock, because another thread of
-//! the host may hold any lock at the moment of the fork.
+//! Everything is prepared before: here are only system calls, no allocation and no lock, because the memory is the host's
+//! and another of its threads may hold any lock.
 
-use super::{AGENT_NICENESS, Image, Namespaces, PROXY_PORT, Prepared, descriptors, files, syscalls::Filter};
+use super::{
+    AGENT_NICENESS, Born, Image, Namespaces, PROXY_PORT, Prepared, birth::give_birth, descriptors, files,
+    syscalls::Filter,
+};
 use crate::process::WhenHostDies;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use std::{
     ffi::{CStr, CString},
     io,
     os::{
         fd::{AsRawFd as _, OwnedFd, RawFd},
-        unix::{ffi::OsStrExt as _, process::CommandExt as _},
+        unix::ffi::OsStrExt as _,
     },
-    process::Command,
     sync::Arc,
 };
 
@@ -64,6 +67,43 @@ impl Ready {
     }
 }
 
+/// A process as it is to be.
+#[derive(Debug)]
+pub(crate) struct Newborn {
+    /// What it becomes.
+    pub(crate) image: Image,
+    pub(crate) working_directory: CString,
+    /// Its descriptors, from 0 on. It has no others.
+    pub(crate) descriptors: Vec<OwnedFd>,
+    pub(crate) when_host_dies: WhenHostDies,
+    pub(crate) entry: Entry,
+}
+
+impl Newborn {
+    /// Makes it, as the leader of a session of its own whose orphans stay below it, in its sandbox.
+    pub(crate) fn start(self) -> io::Result<Born> {
+        let Self { image, working_directory, descriptors, when_host_dies, entry } = self;
+        let descriptors = descriptors.into_iter().map(out_of_the_way).collect::<io::Result<Vec<_>>>()?;
+        let host = out_of_the_way(pidfd_open(getpid(), PidfdFlags::empty())?)?;
+        let steps = || -> io::Result<()> {
+            for (number, descriptor) in (0..).zip(&descriptors) {
+                become_descriptor(descriptor, number)?;
+            }
+            change_to(&working_directory)?;
+            entry.apply(when_host_dies, &host)?;
+            close_from(u32::try_from(descriptors.len()).unwrap_or(u32::MAX))?;
+            image.become_it()
+        };
+        let why = || steps().err().unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOEXEC));
+        give_birth(entry.namespaces.as_ref().map_or(0, |ready| ready.flags), &why)
+    }
+}
+
+/// Descriptors that the process will have must not be taken by others on the way.
+fn out_of_the_way(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    rustix::io::fcntl_dupfd_cloexec(&descriptor, FIRST_OWN_DESCRIPTOR).map_err(io::Error::from)
+}
+
 impl Entry {
     /// Only namespaces; files and system calls stay open. For a process that runs no agent itself.
     pub(crate) fn namespaces_only(namespaces: &Namespaces) -> io::Result<Self> {
@@ -77,25 +117,24 @@ impl Entry {
         limits: Vec<(libc::__rlimit_resource_t, u64)>,
         hand_over_on: RawFd,
     ) -> io::Result<Self> {
-        let up = |descriptor: OwnedFd| {
-            rustix::io::fcntl_dupfd_cloexec(&descriptor, FIRST_OWN_DESCRIPTOR).map_err(io::Error::from)
-        };
         Ok(Self {
             namespaces: prepared.namespaces.as_ref().map(Ready::new).transpose()?,
-            ruleset: prepared.ruleset.map(up).transpose()?,
+            ruleset: prepared.ruleset.map(out_of_the_way).transpose()?,
             filter: prepared.filter,
             hand_over_on: Some(hand_over_on),
-            groups: groups.into_iter().map(up).collect::<io::Result<_>>()?,
+            groups: groups.into_iter().map(out_of_the_way).collect::<io::Result<_>>()?,
             limits,
         })
     }
 
-    fn apply(&self, when_host_dies: WhenHostDies) -> io::Result<()> {
+    fn apply(&self, when_host_dies: WhenHostDies, host: &OwnedFd) -> io::Result<()> {
         leave_session()?;
         step_back()?;
         self.groups.iter().try_for_each(|group| write_all(group.as_raw_fd(), b"0"))?;
         if when_host_dies == WhenHostDies::End {
             set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+            // One that died before this was said will not be heard of.
+            refuse_if_gone(host)?;
         }
         set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
         let proc = match &self.namespaces {
@@ -133,28 +172,6 @@ impl Entry {
     }
 }
 
-/// Makes the process leave the host's session and step back behind it, die with the thread that starts it where that
-/// is wanted, keep its own orphans below itself, inherit no descriptor from `first_foreign` on, whoever left it open
-/// in the host, and enter its sandbox.
-#[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
-pub(crate) fn before_exec(
-    command: &mut Command,
-    first_foreign: u32,
-    when_host_dies: WhenHostDies,
-    entry: Entry,
-    image: Option<Image>,
-) {
-    // SAFETY: the closure only makes system calls: no allocation, no lock, nothing that another thread of the
-    // parent could hold at the moment of the fork.
-    unsafe {
-        command.pre_exec(move || {
-            entry.apply(when_host_dies)?;
-            close_from(first_foreign)?;
-            image.as_ref().map_or(Ok(()), Image::become_it)
-        });
-    }
-}
-
 /// True when this machine lets us make every namespace a worker gets, for it is tried out.
 pub(super) fn can_make_namespaces() -> bool {
     const IT_WORKS: i32 = libc::ECANCELED;
@@ -165,23 +182,36 @@ pub(super) fn can_make_namespaces() -> bool {
         ..Namespaces::of_zygote(roost_protocol::NetworkMode::None)
     };
     let Ok(ready) = Ready::new(&namespaces) else { return false };
-    let tried = try_in_child(move || {
-        enter(&ready)?;
-        // Nothing has to be executed: the error that ends the child says that it got this far.
-        Err(io::Error::from_raw_os_error(IT_WORKS))
+    let tried = give_birth(ready.flags, &|| match enter(&ready) {
+        // Nothing has to be executed: the error that ends the process says that it got this far.
+        Ok(_) => io::Error::from_raw_os_error(IT_WORKS),
+        Err(error) => error,
     });
-    tried.raw_os_error() == Some(IT_WORKS)
+    tried.is_err_and(|error| error.raw_os_error() == Some(IT_WORKS))
 }
 
-#[expect(unsafe_code, reason = "code between fork and exec cannot be added otherwise")]
-#[expect(clippy::disallowed_methods, reason = "nothing is started: the child ends before it would be")]
-fn try_in_child(steps: impl Fn() -> io::Result<()> + Send + Sync + 'static) -> io::Error {
-    let mut command = Command::new("/");
-    // SAFETY: as for `before_exec`.
-    unsafe { command.pre_exec(steps) };
-    match command.spawn() {
-        Err(error) => error,
-        Ok(_) => io::Error::other("a folder was executed"),
+/// Puts a descriptor at the number it is to have.
+#[expect(unsafe_code, reason = "the safe form takes an owner of the number")]
+fn become_descriptor(descriptor: &OwnedFd, number: RawFd) -> io::Result<()> {
+    // SAFETY: numbers go in and out; whatever had the number in this process is not used in it.
+    check(unsafe { libc::dup2(descriptor.as_raw_fd(), number) })
+}
+
+#[expect(unsafe_code, reason = "the safe form may allocate")]
+fn change_to(folder: &CStr) -> io::Result<()> {
+    // SAFETY: the path is a text that outlives the call.
+    check(unsafe { libc::chdir(folder.as_ptr()) })
+}
+
+/// A process can be heard to end, and so can be asked whether it did.
+#[expect(unsafe_code, reason = "the safe form may allocate")]
+fn refuse_if_gone(process: &OwnedFd) -> io::Result<()> {
+    let mut asked = libc::pollfd { fd: process.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the kernel reads and writes one structure of that type, and does not wait.
+    match unsafe { libc::poll(&raw mut asked, 1, 0) } {
+        0 => Ok(()),
+        answer if answer > 0 => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -191,7 +221,7 @@ fn check(answer: libc::c_int) -> io::Result<()> {
 
 /// A session of its own: no terminal to write to, a group to end it by, and a share of the processors apart from the
 /// host's where the kernel shares them out by session.
-#[expect(unsafe_code, reason = "the safe form is not documented for use after fork")]
+#[expect(unsafe_code, reason = "the safe form is not documented for use in a new process")]
 fn leave_session() -> io::Result<()> {
     // SAFETY: takes nothing and returns a number.
     check(unsafe { libc::setsid() })
@@ -204,7 +234,7 @@ fn step_back() -> io::Result<()> {
     check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, AGENT_NICENESS) })
 }
 
-#[expect(unsafe_code, reason = "the safe form is not documented for use after fork")]
+#[expect(unsafe_code, reason = "the safe form is not documented for use in a new process")]
 fn limit(resource: libc::__rlimit_resource_t, value: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
     // SAFETY: the kernel reads one structure of that type.
@@ -218,54 +248,15 @@ enum Proc {
     Shared,
 }
 
+/// Makes itself at home in the namespaces it was made in.
 fn enter(ready: &Ready) -> io::Result<Proc> {
-    unshare(ready.flags)?;
     write_file(c"/proc/self/setgroups", b"deny")?;
     write_file(c"/proc/self/uid_map", ready.user_map.as_bytes())?;
     write_file(c"/proc/self/gid_map", ready.group_map.as_bytes())?;
-    if ready.has_own_processes() {
-        become_first_process()?;
-    }
     for (from, to) in &ready.binds {
         bind(from, to)?;
     }
     if ready.has_own_processes() { own_proc() } else { Ok(Proc::Shared) }
-}
-
-#[expect(unsafe_code, reason = "the safe form is not documented for use after fork")]
-fn unshare(flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: takes a number; the process has one thread.
-    check(unsafe { libc::unshare(flags) })
-}
-
-/// The kernel counts a new set of processes from the next child on. That child goes on; this process stays outside to
-/// tell the host how it ended, and holds nothing meanwhile.
-#[expect(unsafe_code, reason = "fork has no safe form")]
-fn become_first_process() -> io::Result<()> {
-    // SAFETY: both sides only make system calls until exec or exit.
-    let child = unsafe { libc::fork() };
-    match child {
-        0 => set(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong),
-        child if child > 0 => wait_and_end_alike(child),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-#[expect(unsafe_code, reason = "waiting and ending without the standard library, which may take locks")]
-fn wait_and_end_alike(child: libc::pid_t) -> ! {
-    let mut status: libc::c_int = 0;
-    // SAFETY: only system calls on numbers, and one integer of ours that the kernel writes.
-    unsafe {
-        // The host reads the end of its pipe once nobody holds it any more.
-        libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0);
-        while libc::waitpid(child, &raw mut status, 0) < 0 && *libc::__errno_location() == libc::EINTR {}
-        if libc::WIFSIGNALED(status) {
-            let signal = libc::WTERMSIG(status);
-            libc::signal(signal, libc::SIG_DFL);
-            libc::kill(libc::getpid(), signal);
-        }
-        libc::_exit(libc::WEXITSTATUS(status))
-    }
 }
 
 #[expect(unsafe_code, reason = "the call has no safe form")]
@@ -452,7 +443,7 @@ fn close_from(first: u32) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-#[expect(unsafe_code, reason = "prctl has no safe form that is documented for use after fork")]
+#[expect(unsafe_code, reason = "prctl has no safe form that is documented for use in a new process")]
 fn set(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
     // SAFETY: prctl with these options reads no memory of ours.
     check(unsafe { libc::prctl(option, value, 0, 0, 0) })
