@@ -1,12 +1,17 @@
 //! The connection to an app: HTTP/2 on a Unix socket, opened once and kept.
 //!
-//! A call goes straight into the connection's own queue, and whoever asked is woken straight from it. Clients with more in
-//! between hand every call from task to task, and each of those hands takes longer than an app that answers.
+//! A call goes straight into the connection's own queue, and whoever asked is woken straight from it, or carries the
+//! connection itself for as long as a quick app takes to answer. Clients with more in between hand every call from task to
+//! task, and each of those hands takes longer than an app that answers.
 
 use super::line::{Line, Watch};
 use crate::asking::Asking;
 use bytes::Bytes;
-use h2::{RecvStream, client::SendRequest};
+use futures::task::AtomicWaker;
+use h2::{
+    RecvStream,
+    client::{ResponseFuture, SendRequest},
+};
 use http_body_util::BodyExt as _;
 use hyper::{
     body::{Body, Frame},
@@ -19,11 +24,12 @@ use std::{
     future::poll_fn,
     io,
     path::Path,
-    pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, ready},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+    task::{Context, Poll, Waker, ready},
     time::Instant,
 };
+use tokio::task::coop::consume_budget;
 use tonic::{Code, Status, body::Body as Message};
 
 /// What apps are asked through: every call is recorded on its way.
@@ -49,7 +55,17 @@ pub(super) struct Connection {
 #[derive(Debug, Clone)]
 struct Opened {
     requests: SendRequest<Bytes>,
+    carrying: Arc<Carrying>,
+}
+
+/// What goes through a connection has to be carried: by a task of its own, or by whoever waits for an answer.
+#[derive(Debug)]
+struct Carrying {
     watch: Arc<Watch>,
+    /// Absent once it is over. Whoever finds it locked leaves it to whom has it.
+    connection: Mutex<Option<h2::client::Connection<Line, Bytes>>>,
+    /// The task of its own.
+    carrier: AtomicWaker,
 }
 
 impl Connection {
@@ -70,24 +86,30 @@ impl Connection {
         // Every question of the contract is one message.
         let message = message.collect().await?.to_bytes();
         head.uri = addressed(head.uri)?;
-        let Opened { mut requests, watch } = self.ready().await?;
+        // Answers that are waited for on the spot never let anybody else have the thread.
+        consume_budget().await;
+        let Opened { mut requests, carrying } = self.ready().await?;
         let began = Instant::now();
-        let asked = (!is_stream).then(|| watch.begin());
-        let (answer, mut question) =
+        let asked = (!is_stream).then(|| carrying.watch.begin());
+        let (mut answer, mut question) =
             requests.send_request(Request::from_parts(head, ()), false).map_err(lost)?;
         question.send_data(message, true).map_err(lost)?;
-        let answer = answer.await.map_err(lost)?;
+        let on_the_spot = if asked.is_some() { carrying.answer_on_the_spot(&mut answer) } else { None };
+        let answer = match on_the_spot {
+            Some(answer) => answer.map_err(lost)?,
+            None => answer.await.map_err(lost)?,
+        };
         if asked.is_some() {
-            watch.answered(began.elapsed());
+            carrying.watch.answered(began.elapsed());
         }
         Ok(answer.map(|answer| Received { answer, is_whole: false }))
     }
 
     /// The connection, opened once more where the app closed it.
     async fn ready(&self) -> Result<Opened, Status> {
-        let Opened { requests, watch } = self.current().clone();
+        let Opened { requests, carrying } = self.current().clone();
         if let Ok(requests) = requests.ready().await {
-            return Ok(Opened { requests, watch });
+            return Ok(Opened { requests, carrying });
         }
         let opened = Opened::new(&self.socket, &self.asking).await;
         let opened = opened.map_err(|error| Status::unavailable(error.to_string()))?;
@@ -111,16 +133,65 @@ impl Opened {
             .handshake(line)
             .await
             .map_err(io::Error::other)?;
+        let connection = Mutex::new(Some(connection));
+        let carrying = Arc::new(Carrying { watch, connection, carrier: AtomicWaker::new() });
         // Ends when nobody can ask any more, or with the app.
-        drop(tokio::spawn(carry(connection, Arc::clone(&watch))));
-        Ok(Self { requests, watch })
+        let carrier = Arc::clone(&carrying);
+        drop(tokio::spawn(poll_fn(move |context| carrier.carry(context))));
+        Ok(Self { requests, carrying })
     }
 }
 
-async fn carry(connection: h2::client::Connection<Line, Bytes>, watch: Arc<Watch>) {
-    let mut connection = pin!(connection);
-    let carried = poll_fn(|context| watch.carry(context, |context| connection.as_mut().poll(context)));
-    if let Err(error) = carried.await {
+impl Carrying {
+    /// The connection, unless it is over or somebody else carries it.
+    fn connection(&self) -> Option<MutexGuard<'_, Option<h2::client::Connection<Line, Bytes>>>> {
+        match self.connection.try_lock() {
+            Ok(connection) => Some(connection),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// By a task of its own, until it is over.
+    fn carry(&self, context: &mut Context<'_>) -> Poll<()> {
+        // First: whoever carries it instead wakes this task afterwards.
+        self.carrier.register(context.waker());
+        let Some(mut held) = self.connection() else { return Poll::Pending };
+        let Some(connection) = &mut *held else { return Poll::Ready(()) };
+        let carried = self.watch.carry(context, |context| Pin::new(&mut *connection).poll(context));
+        carried.map(|carried| is_over(&mut held, carried))
+    }
+
+    /// By whoever asked, as long as that may wait on the spot. Nobody is woken meanwhile: who would be is here.
+    fn answer_on_the_spot(
+        &self,
+        answer: &mut ResponseFuture,
+    ) -> Option<Result<Response<RecvStream>, h2::Error>> {
+        if !self.watch.is_on_the_spot() {
+            return None;
+        }
+        let mut held = self.connection()?;
+        let connection = held.as_mut()?;
+        let mut nobody = Context::from_waker(Waker::noop());
+        let carried = self.watch.carry_on_the_spot(|| Pin::new(&mut *connection).poll(&mut nobody));
+        if let Poll::Ready(carried) = carried {
+            is_over(&mut held, carried);
+        }
+        drop(held);
+        self.carrier.wake();
+        match Pin::new(answer).poll(&mut nobody) {
+            Poll::Ready(answer) => Some(answer),
+            Poll::Pending => None,
+        }
+    }
+}
+
+fn is_over(
+    held: &mut MutexGuard<'_, Option<h2::client::Connection<Line, Bytes>>>,
+    carried: Result<(), h2::Error>,
+) {
+    **held = None;
+    if let Err(error) = carried {
         tracing::debug!(%error, "the connection to an app");
     }
 }

@@ -104,6 +104,28 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// The same by whoever waits for the answer, until it comes or has taken too long. Afterwards somebody has to be asked
+    /// to carry again.
+    pub(super) fn carry_on_the_spot<T>(&self, mut poll: impl FnMut() -> Poll<T>) -> Poll<T> {
+        loop {
+            if let Poll::Ready(done) = poll() {
+                return Poll::Ready(done);
+            }
+            let mut stage = lock(&self.stage);
+            match *stage {
+                Stage::Asked(until) => *stage = Stage::Waiting(until),
+                Stage::Waiting(_) | Stage::Answered | Stage::Away => return Poll::Pending,
+            }
+        }
+    }
+
+    /// True when the question that was begun last is waited for on the spot.
+    pub(super) fn is_on_the_spot(&self) -> bool {
+        matches!(*lock(&self.stage), Stage::Asked(_))
+    }
+}
+
 impl Line {
     /// Connects to a socket that somebody listens on.
     pub(super) async fn open(socket: &std::path::Path, watch: &Arc<Watch>) -> io::Result<Self> {
