@@ -133,3 +133,28 @@ fn what_is_no_bundle_is_told_for_what_it_is_taken() {
     let report = home.roost(&["validate", &text(&agent), "--json"]).json();
     assert_eq!((&report["kind"], codes(&report)), (&json!("agent"), vec!["syntax_error"]));
 }
+
+#[test]
+fn several_paths_are_judged_together_each_with_its_own_answer() {
+    let home = TestHome::new();
+    let app = new_app(&home);
+    let not_a_zip = home.write_outside("broken.zip", "hello");
+    let agent = home.write_outside("x_agent.py", "x = (\n");
+    let missing = home.outside().join("missing");
+    let paths = [&app, &not_a_zip, &agent, &missing, &app].map(|path| text(path));
+    let words: Vec<&str> = ["validate"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+    let ran = home.roost(&[&words[..], &["--json"]].concat());
+    let report = ran.json();
+    assert_eq!((ran.status, &report["ok"]), (1, &json!(false)));
+    let results = report["results"].as_array().unwrap();
+    let named: Vec<&str> = results.iter().map(|result| result["path"].as_str().unwrap()).collect();
+    assert_eq!(named, paths);
+    let ok: Vec<bool> = results.iter().map(|result| result["ok"].as_bool().unwrap()).collect();
+    assert_eq!(ok, [true, false, false, false, true]);
+    assert_eq!((codes(&results[1]), codes(&results[2])), (vec!["E_BAD_ZIP"], vec!["syntax_error"]));
+    assert_eq!(codes(&results[3]), ["unreadable"]);
+    let lines = home.roost(&words).stdout;
+    assert!(lines.starts_with(&format!("{}: ok\n{}: ", paths[0], paths[1])), "{lines}");
+    let all_good = home.roost(&["validate", &paths[0], &paths[4], "--json"]);
+    assert_eq!((all_good.status, &all_good.json()["ok"]), (0, &json!(true)));
+}

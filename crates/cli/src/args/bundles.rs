@@ -86,9 +86,9 @@ pub(crate) struct TestArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArguments {
-    /// The agent file, a bundle (its folder or its zip), or a native app (its folder or its .napp)
-    #[arg(value_name = "PATH")]
-    pub(crate) path: PathBuf,
+    /// Agent files, bundles (their folders or zips), native apps (their folders or .napp files)
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
     /// Who submits the bundle; its publisher must be the same
     #[arg(long, value_name = "@ACCOUNT")]
     pub(crate) publisher: Option<String>,

@@ -1,6 +1,6 @@
 //! What the gate costs: an ordinary bundle, and the worst that someone can send.
 
-use super::{Table, milliseconds, percentile, status_kb};
+use super::{Table, milliseconds, percentile, program, status_kb, surface};
 use anyhow::{Context as _, Result, ensure};
 use roost_apps::{
     Arrival, BundleId, BundleReport, BundleSource, ContainerLimits, Files, NewApp, Publisher, Rules,
@@ -8,18 +8,52 @@ use roost_apps::{
 };
 use std::{
     fs,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
 const ROUNDS: usize = 200;
 const HOSTILE_ROUNDS: usize = 5;
 const MANY: u32 = 1_000_000;
+const COMPARED: usize = 300;
+
+/// The file of the published validator (`lib_rapp.py` of its repository), where somebody has it: it is not ours to bring.
+const PUBLISHED: &str = "ROOST_PUBLISHED_VALIDATOR";
+
+/// Judges a zip as the published workflow does: one process each. Takes the zip and the validator.
+const AS_PUBLISHED: &str = r"
+import importlib.util, sys
+known = importlib.util.spec_from_file_location('lib_rapp', sys.argv[2])
+published = importlib.util.module_from_spec(known)
+sys.modules['lib_rapp'] = published
+known.loader.exec_module(published)
+from pathlib import Path
+import tempfile
+with tempfile.TemporaryDirectory() as folder:
+    judged = published.validate_zip(Path(sys.argv[1]).read_bytes(), extract_to=Path(folder))
+assert judged.ok, judged.errors
+";
+
+/// Less than any validator in Python does: it has the same modules, and reads and parses what it would judge.
+const PARSED_ONLY: &str = r"
+import ast, hashlib, io, json, os, re, shutil, sys, zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+with zipfile.ZipFile(io.BytesIO(Path(sys.argv[1]).read_bytes())) as bundle:
+    for name in bundle.namelist():
+        content = bundle.read(name)
+        if name.endswith('.py'):
+            ast.parse(content)
+        if name.endswith('.json'):
+            json.loads(content)
+";
 
 /// Ordinary and hostile bundles.
 pub(super) fn validation(table: &mut Table) -> Result<()> {
     // First, while the memory of this program is still small.
     hostile(table)?;
-    let zip = typical()?;
+    let zip = typical(0)?;
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let started = Instant::now();
@@ -29,6 +63,39 @@ pub(super) fn validation(table: &mut Table) -> Result<()> {
     }
     table.at_most("validate a bundle of 50 kB, p50", "ms", milliseconds(percentile(&mut times, 50)), 3.0);
     table.at_most("validate a bundle of 50 kB, p99", "ms", milliseconds(percentile(&mut times, 99)), 6.0);
+    compared(table)
+}
+
+/// The same bundles, by one `roost validate` and by Python, each started as its users start it.
+#[expect(clippy::disallowed_methods, reason = "measures another program, which a variable may name")]
+fn compared(table: &mut Table) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let paths: Vec<PathBuf> =
+        (0..COMPARED).map(|number| folder.path().join(format!("{number}.zip"))).collect();
+    for (number, path) in paths.iter().enumerate() {
+        fs::write(path, typical(number)?)?;
+    }
+    let mut ours = Duration::MAX;
+    for _ in 0..HOSTILE_ROUNDS {
+        let started = Instant::now();
+        let ran = program(folder.path())?.arg("validate").args(&paths).output()?;
+        ours = ours.min(started.elapsed());
+        ensure!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    }
+    let python = roost_runtime::find_program("python3", &surface().search_path).context("no Python")?;
+    let published = std::env::var_os(PUBLISHED);
+    let (script, what) = match published {
+        Some(_) => (AS_PUBLISHED, "300 bundles, against the published validator"),
+        None => (PARSED_ONLY, "300 bundles, against Python that only parses"),
+    };
+    let started = Instant::now();
+    for path in &paths {
+        let mut command = std::process::Command::new(&python);
+        let ran = command.args(["-I", "-c", script]).arg(path).args(published.as_deref()).output()?;
+        ensure!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let theirs = started.elapsed();
+    table.at_least(what, "times", theirs.as_secs_f64() / ours.as_secs_f64(), 100.0);
     Ok(())
 }
 
@@ -99,10 +166,11 @@ fn demo() -> Result<Files> {
     new_app(&app).map_err(|refused| anyhow::anyhow!("{refused:?}"))
 }
 
-/// A new app whose files have grown to what real ones have.
-fn typical() -> Result<Vec<u8>> {
-    let code = "\n\ndef step_{n}(values, *, factor=2):\n    \"\"\"Scales what is positive.\"\"\"\n    \
+/// A new app whose files have grown to what real ones have; no two numbers make the same.
+fn typical(number: usize) -> Result<Vec<u8>> {
+    let code = "\n\ndef step_{n}(values, *, factor=NUMBER):\n    \"\"\"Scales what is positive.\"\"\"\n    \
         return {key: value * factor for key, value in values.items() if value and value > 0}\n";
+    let code = &code.replace("NUMBER", &number.to_string());
     let markup = "<section class=\"card\"><h2>Part {n}</h2><p>Some text that a page has.</p></section>\n";
     with_grown(code, 25_000, markup, 20_000, &[])
 }
