@@ -1,4 +1,4 @@
-//! Tells at once when something appears in a folder. One question to the kernel serves all apps: to close one takes longer
+//! Tells at once when a file appears in its folder. One question to the kernel serves all apps: to close one takes longer
 //! than an app takes to start.
 
 use crate::sandbox::watch;
@@ -8,9 +8,10 @@ use rustix::{
 };
 use std::{
     collections::HashMap,
+    ffi::{CStr, OsString},
     io,
     mem::MaybeUninit,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -23,7 +24,7 @@ use tokio::{
 /// Room for some tidings at once; what does not fit is read the next time.
 const TIDINGS_BYTES: usize = 4 << 10;
 
-/// The folders that somebody looks at. Nothing is asked of the kernel before somebody does.
+/// The files that somebody waits for. Nothing is asked of the kernel before somebody does.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arrivals(Arc<OnceCell<Listening>>);
 
@@ -36,10 +37,17 @@ struct Listening {
 #[derive(Debug)]
 struct Heard {
     tidings: AsyncFd<OwnedFd>,
-    folders: Mutex<HashMap<i32, Arc<Notify>>>,
+    folders: Mutex<HashMap<i32, Expected>>,
 }
 
-/// One folder, looked at for as long as this lives.
+/// What is waited for in a folder.
+#[derive(Debug)]
+struct Expected {
+    name: OsString,
+    came: Arc<Notify>,
+}
+
+/// One file, looked out for as long as this lives.
 #[derive(Debug)]
 pub(super) struct Looking {
     heard: Arc<Heard>,
@@ -48,23 +56,26 @@ pub(super) struct Looking {
 }
 
 impl Arrivals {
-    /// Looks at a folder that nobody else looks at.
-    pub(super) async fn look_at(&self, folder: &Path) -> io::Result<Looking> {
+    /// Looks out for a file, in a folder in which nobody looks out for another.
+    pub(super) async fn look_out_for(&self, path: &Path) -> io::Result<Looking> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        };
         let listening = self.0.get_or_try_init(|| async { Listening::begin() }).await?;
         let heard = Arc::clone(&listening.heard);
         let came = Arc::new(Notify::new());
         // Under the lock: the first tidings must find who waits for them.
         let mut folders = lock(&heard.folders);
         let number = inotify::add_watch(heard.tidings.get_ref(), folder, WatchFlags::CREATE)?;
-        folders.insert(number, Arc::clone(&came));
+        folders.insert(number, Expected { name: name.to_owned(), came: Arc::clone(&came) });
         drop(folders);
         Ok(Looking { heard, folder: number, came })
     }
 }
 
 impl Looking {
-    /// Returns once something appeared since the last time this returned.
-    pub(super) async fn something_came(&self) {
+    /// Returns once it appeared since the last time this returned.
+    pub(super) async fn it_came(&self) {
         self.came.notified().await;
     }
 }
@@ -101,8 +112,11 @@ async fn listen(heard: Arc<Heard>) {
         loop {
             match reader.next() {
                 Ok(event) => {
-                    if let Some(came) = lock(&heard.folders).get(&event.wd()) {
-                        came.notify_one();
+                    let name = event.file_name().map(CStr::to_bytes);
+                    if let Some(expected) = lock(&heard.folders).get(&event.wd())
+                        && name == Some(expected.name.as_bytes())
+                    {
+                        expected.came.notify_one();
                     }
                 }
                 Err(Errno::AGAIN) => break ready.clear_ready(),
@@ -129,17 +143,18 @@ mod tests {
     const LONG: Duration = Duration::from_secs(10);
 
     #[tokio::test]
-    async fn what_appears_is_told_to_whom_looks_there_and_to_nobody_else() {
+    async fn a_file_that_appears_is_told_to_whom_waits_for_it_and_to_nobody_else() {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let arrivals = Arrivals::default();
-        let [here, there] = [0, 1].map(|index: usize| folders[index].path());
+        let [here, there] = [0, 1].map(|index: usize| folders[index].path().join("file"));
         let (looking_here, looking_there) =
-            (arrivals.look_at(here).await.unwrap(), arrivals.look_at(there).await.unwrap());
-        fs::write(here.join("one"), "").unwrap();
-        timeout(LONG, looking_here.something_came()).await.unwrap();
-        assert!(timeout(Duration::ZERO, looking_there.something_came()).await.is_err());
-        fs::write(there.join("two"), "").unwrap();
-        timeout(LONG, looking_there.something_came()).await.unwrap();
+            (arrivals.look_out_for(&here).await.unwrap(), arrivals.look_out_for(&there).await.unwrap());
+        fs::write(there.with_file_name("another"), "").unwrap();
+        fs::write(&here, "").unwrap();
+        timeout(LONG, looking_here.it_came()).await.unwrap();
+        assert!(timeout(Duration::ZERO, looking_there.it_came()).await.is_err());
+        fs::write(&there, "").unwrap();
+        timeout(LONG, looking_there.it_came()).await.unwrap();
     }
 
     #[tokio::test]
@@ -149,11 +164,11 @@ mod tests {
         let arrivals = Arrivals::default();
         for _ in 0..3 {
             fs::create_dir(&folder).unwrap();
-            let looking = arrivals.look_at(&folder).await.unwrap();
+            let looking = arrivals.look_out_for(&folder.join("file")).await.unwrap();
             fs::write(folder.join("file"), "").unwrap();
-            timeout(LONG, looking.something_came()).await.unwrap();
+            timeout(LONG, looking.it_came()).await.unwrap();
             fs::remove_dir_all(&folder).unwrap();
         }
-        assert!(arrivals.look_at(&folder).await.is_err());
+        assert!(arrivals.look_out_for(&folder.join("file")).await.is_err());
     }
 }

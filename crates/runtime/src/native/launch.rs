@@ -82,9 +82,8 @@ impl NativeApp {
     pub(crate) async fn start(program: &NativeProgram, around: &Surroundings) -> Result<Self, Failure> {
         program.check_socket_path()?;
         orphan::end_earlier(&program.mark);
-        let folder = program.socket.parent().unwrap_or(&program.folder);
         // Where the kernel has no more to give, the socket is looked for.
-        let looking = around.arrivals.look_at(folder).await.ok();
+        let looking = around.arrivals.look_out_for(&program.socket).await.ok();
         let app = Self::spawn(program, around).await?;
         let answers = app.answers(program, around, looking);
         let started = tokio::time::timeout(program.startup, answers).await;
@@ -186,7 +185,11 @@ impl NativeApp {
     }
 
     /// Waits until somebody listens on the socket.
-    async fn connects(&self, around: &Surroundings, looking: Option<Looking>) -> Result<Connection, Failure> {
+    async fn connects(
+        &self,
+        around: &Surroundings,
+        mut looking: Option<Looking>,
+    ) -> Result<Connection, Failure> {
         let mut tries = 0;
         loop {
             if let Some(exit) = *self.exit.borrow() {
@@ -203,12 +206,16 @@ impl NativeApp {
             }
             let came = async {
                 match &looking {
-                    Some(looking) => looking.something_came().await,
+                    Some(looking) => looking.it_came().await,
                     None => pending().await,
                 }
             };
             tokio::select! {
-                () = came => tries = TRIES_AT_ONCE,
+                () = came => {
+                    tries = TRIES_AT_ONCE;
+                    // Once: an app that makes its socket again and again must not keep the host busy.
+                    looking = None;
+                }
                 () = sleep(LOOK_EVERY) => {}
             }
         }
