@@ -60,6 +60,7 @@ pub struct NativeApp {
     /// Absent until it listens, and once it is being stopped: apps wait for open connections before they end.
     channel: Mutex<Option<Channel>>,
     pid: u32,
+    cpu: Option<process::CpuClock>,
     exit: ExitWatch,
     /// Dropped, the process is ended with all it started.
     kill: Mutex<Option<oneshot::Sender<()>>>,
@@ -144,6 +145,7 @@ impl NativeApp {
         Ok(Self {
             channel: Mutex::new(None),
             pid,
+            cpu: process::CpuClock::of(pid),
             exit,
             kill: Mutex::new(Some(kill)),
             refused,
@@ -259,7 +261,7 @@ impl NativeApp {
     /// CPU time and highest memory of its process so far, in microseconds and kilobytes.
     #[must_use]
     pub fn used(&self) -> (u64, u64) {
-        let cpu = process::CpuClock::of(self.pid).and_then(process::CpuClock::now).unwrap_or_default();
+        let cpu = self.cpu.and_then(process::CpuClock::now).unwrap_or_default();
         (u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX), self.peak_memory_kb())
     }
 
