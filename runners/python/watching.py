@@ -16,9 +16,9 @@ CHILDREN_BYTES = 1 << 15
 # What every worker may read; the host's list is crates/runtime/src/sandbox/files.rs.
 SYSTEM = (
     "/usr/", "/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/opt/", "/nix/store/", "/etc/ssl/certs/", "/dev/null",
-    "/dev/zero", "/dev/random", "/dev/urandom", "/sys/devices/system/", "/tmp/", "/dev/shm/",
+    "/dev/zero", "/dev/random", "/dev/urandom", "/sys/devices/system/",
 )  # fmt: skip
-TEMPORARY = ("/tmp/", "/dev/shm/", "/dev/null")
+NOWHERE = "/dev/null"
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _state = None
@@ -58,7 +58,7 @@ class _State:
             self.of_children = mmap.mmap(-1, CHILDREN_BYTES)
 
     def can_write(self, path):
-        return path.startswith(self.writable) or path.startswith(TEMPORARY)
+        return path.startswith(self.writable) or path == NOWHERE
 
     def can_read(self, path):
         return path.startswith(_ALWAYS_READABLE) or path.startswith(self.readable) or self.can_write(path)

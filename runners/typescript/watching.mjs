@@ -18,7 +18,7 @@ const SYSTEM = [
   '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/opt', '/nix/store', '/etc/ssl/certs', '/dev/zero',
   '/dev/random', '/dev/urandom', '/sys/devices/system', '/proc',
 ];
-const TEMPORARY = ['/tmp', '/dev/shm', '/dev/null'];
+const NOWHERE = '/dev/null';
 
 const REFUSED = new Set(['EACCES', 'EPERM', 'EXDEV', 'ERR_ACCESS_DENIED']);
 const UNREACHABLE = new Set([
@@ -41,7 +41,7 @@ const children = new Set();
 /** Watches from now on. There is no way back, as long as the process lives. */
 export async function begin(bounds) {
   if (!bounds.confined) return;
-  writable = [...bounds.writable, ...TEMPORARY];
+  writable = [...bounds.writable, NOWHERE];
   readable = [...SYSTEM, ...writable, ...bounds.readable, resolve(fileURLToPath(import.meta.url), '..')];
   mayStartPrograms = bounds.may_start_programs;
   network = bounds.network;

@@ -185,3 +185,24 @@ fn a_refusal_inside_a_folder_of_its_own_names_no_place_outside() {
     assert_eq!(outcome["output"], "tidy", "{outcome}");
     assert_eq!(outcome["receipt"]["refused"], serde_json::json!([]), "removing its own files was allowed");
 }
+
+#[test]
+fn a_home_below_the_folder_of_all_temporary_files_is_told_what_is_refused_as_any_other() {
+    let home = TestHome::new();
+    let below = tempfile::tempdir_in("/tmp").unwrap();
+    let agents = below.path().join("agents");
+    fs::create_dir(&agents).unwrap();
+    let (agent, secret) = (agents.join("looking_agent.py"), below.path().join("secret"));
+    fs::write(&secret, "hello").unwrap();
+    let look = format!("return open({:?}).read()", secret.display().to_string());
+    fs::write(&agent, python_agent("Looking", &look)).unwrap();
+    let [agent, below] = [agent.as_path(), below.path()].map(|path| path.display().to_string());
+    let outcome = home.json(&["run", &agent, "--home", &below]);
+    assert_eq!(outcome["error"]["reason"], "right_missing", "{outcome}");
+    assert!(commands_named(&outcome)[0].starts_with("roost grant looking_agent.py"), "{outcome}");
+    // What is its own is open to it there, too.
+    let own =
+        "import tempfile\nwith tempfile.NamedTemporaryFile() as file:\n    return str(file.write(b'x'))";
+    fs::write(&agent, python_agent("Looking", own)).unwrap();
+    assert_eq!(home.json(&["run", &agent, "--home", &below])["output"], "1");
+}

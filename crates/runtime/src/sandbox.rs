@@ -24,7 +24,7 @@ pub(crate) use self::{
     entry::{Entry, Newborn},
     files::access_to_proc,
     image::Image,
-    namespaces::Namespaces,
+    namespaces::{Namespaces, own_places},
     notices::{Notices, Refused},
     syscalls::{Listening, UNIX_SOCKET},
 };

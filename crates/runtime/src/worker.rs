@@ -14,6 +14,7 @@ use crate::{
     native::{Arrivals, Inspector},
     process::{self, CpuClock},
     proxy::Egress,
+    sandbox::own_places,
     zygote::Zygote,
 };
 use roost_protocol::{
@@ -429,10 +430,13 @@ async fn used_up(
 fn bounds(program: &Program, level: Level) -> Bounds {
     let confinement = &program.confinement;
     let scratch = confinement.scratch.folders().into_iter().cloned();
+    // Without namespaces it sees the places of all programs, and none of its own there.
+    let own = if level == Level::Full { own_places(confinement) } else { Vec::new() };
+    let own = own.into_iter().map(|(_, place)| place);
     Bounds {
         confined: level > Level::ProcessOnly,
         readable: confinement.readable.clone(),
-        writable: confinement.writable.iter().cloned().chain(scratch).collect(),
+        writable: confinement.writable.iter().cloned().chain(scratch).chain(own).collect(),
         may_start_programs: confinement.may_start_programs,
         network: confinement.network,
         withheld: program.withheld.clone(),

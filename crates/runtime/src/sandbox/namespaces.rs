@@ -25,18 +25,24 @@ const OF_EVERY_WORKER: libc::c_int =
 const TEMPORARY: &str = "/tmp";
 const SHARED_MEMORY: &str = "/dev/shm";
 
+/// Folders of a worker's own, and the shared places in which it sees them: from, to. A place in which something lies that
+/// the worker needs stays what it is.
+pub(crate) fn own_places(confinement: &Confinement) -> Vec<(PathBuf, PathBuf)> {
+    let scratch = &confinement.scratch;
+    [(&scratch.shared_memory, SHARED_MEMORY), (&scratch.temporary, TEMPORARY)]
+        .into_iter()
+        .filter(|(_, place)| !confinement.needs(place))
+        .map(|(own, place)| (own.clone(), place.into()))
+        .collect()
+}
+
 impl Namespaces {
     /// For one worker. Without network it needs none of its own: the empty one of its zygote is as good, because its
     /// filter lets it open no socket in it. One that has a proxy makes its network when it knows that it has.
     pub(super) fn of_worker(confinement: &Confinement) -> Self {
-        let scratch = &confinement.scratch;
         Self {
             flags: OF_EVERY_WORKER,
-            binds: [(&scratch.shared_memory, SHARED_MEMORY), (&scratch.temporary, TEMPORARY)]
-                .into_iter()
-                .filter(|(_, place)| !confinement.needs(place))
-                .map(|(own, place)| (own.clone(), place.into()))
-                .collect(),
+            binds: own_places(confinement),
             has_proxy: confinement.network == NetworkMode::Hosts,
             ..Self::identity_only()
         }
