@@ -155,6 +155,7 @@ fn several_paths_are_judged_together_each_with_its_own_answer() {
     assert_eq!(codes(&results[3]), ["unreadable"]);
     let lines = home.roost(&words).stdout;
     assert!(lines.starts_with(&format!("{}: ok\n{}: ", paths[0], paths[1])), "{lines}");
+    assert!(lines.lines().all(|line| line.matches(&paths[2]).count() <= 1), "{lines}");
     let all_good = home.roost(&["validate", &paths[0], &paths[4], "--json"]);
     assert_eq!((all_good.status, &all_good.json()["ok"]), (0, &json!(true)));
 }

@@ -69,6 +69,7 @@ impl Launch<'_> {
     }
 
     fn image(&self) -> io::Result<Image> {
+        // The very text whose address a filter may know.
         let path = lasting_path(self.program)?;
         let arguments = self.arguments.iter().map(|argument| text(argument.as_bytes()));
         let arguments = std::iter::once(Ok(path.to_owned())).chain(arguments).collect::<io::Result<_>>()?;
@@ -168,7 +169,7 @@ pub(crate) fn is_binary(path: &Path) -> bool {
 }
 
 /// The path of a program as text that lives as long as this process. Each path is kept once: there are as many as there
-/// are engines and interpreters.
+/// are engines, interpreters and native apps.
 pub(crate) fn lasting_path(program: &Path) -> io::Result<&'static CStr> {
     static KEPT: Mutex<BTreeMap<PathBuf, &'static CStr>> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

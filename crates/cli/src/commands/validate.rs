@@ -129,8 +129,10 @@ fn show_each(paths: &[PathBuf], judged: &[Result<Judged, Failure>], all_ok: bool
             Ok(found) => found.errors(),
             Err(failure) => vec![failure.message.clone()],
         };
+        let path = path.display().to_string();
         for line in lines {
-            output.line(&format!("{}: {line}", path.display()));
+            // What is wrong with an agent file names it already, with the line.
+            output.line(&if line.starts_with(&path) { line } else { format!("{path}: {line}") });
         }
     }
 }

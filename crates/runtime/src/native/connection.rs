@@ -143,7 +143,7 @@ impl Opened {
 }
 
 impl Carrying {
-    /// The connection, unless it is over or somebody else carries it.
+    /// The connection, unless somebody else carries it.
     fn connection(&self) -> Option<MutexGuard<'_, Option<h2::client::Connection<Line, Bytes>>>> {
         match self.connection.try_lock() {
             Ok(connection) => Some(connection),
@@ -171,13 +171,15 @@ impl Carrying {
             return None;
         }
         let mut held = self.connection()?;
-        let connection = held.as_mut()?;
         let mut nobody = Context::from_waker(Waker::noop());
-        let carried = self.watch.carry_on_the_spot(|| Pin::new(&mut *connection).poll(&mut nobody));
-        if let Poll::Ready(carried) = carried {
+        let carried = held
+            .as_mut()
+            .map(|connection| self.watch.carry_on_the_spot(|| Pin::new(&mut *connection).poll(&mut nobody)));
+        if let Some(Poll::Ready(carried)) = carried {
             is_over(&mut held, carried);
         }
         drop(held);
+        // Always: it may have come meanwhile, found the connection taken, and waits for this.
         self.carrier.wake();
         match Pin::new(answer).poll(&mut nobody) {
             Poll::Ready(answer) => Some(answer),

@@ -94,6 +94,7 @@ mod tests {
         io::{self, Read as _},
         os::fd::OwnedFd,
         path::Path,
+        time::Duration,
     };
 
     fn start(program: &str, script: &str, output: Option<OwnedFd>) -> io::Result<Child> {
@@ -150,8 +151,11 @@ mod tests {
         let child = start("/bin/sh", "while :; do :; done", None).unwrap();
         let folder = format!("/proc/{}", child.id());
         drop(child);
-        while Path::new(&folder).exists() {
-            tokio::task::yield_now().await;
-        }
+        let gone = async {
+            while Path::new(&folder).exists() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
     }
 }
