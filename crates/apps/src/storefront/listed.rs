@@ -72,11 +72,6 @@ fn add_egg(entry: &mut Map<String, Value>, facts: &StoreFacts, bundle: &Bundle) 
     let own = app_folder(bundle.publisher().as_str(), bundle.id().as_str());
     entry.insert("egg_filename".to_owned(), json!(path.trim_start_matches("eggs/")));
     entry.insert("egg_url".to_owned(), json!(facts.address(&format!("{own}/{path}"))));
-    entry.insert("egg_sha256".to_owned(), json!(hex(&Digest::of(bytes))));
+    entry.insert("egg_sha256".to_owned(), json!(Digest::of(bytes)));
     entry.insert("egg_bytes".to_owned(), json!(bytes.len()));
-}
-
-/// A digest as catalogs write it.
-pub(super) fn hex(digest: &Digest) -> String {
-    digest.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -4,7 +4,7 @@ use super::{
     Storefront,
     document::{CatalogDocument, text},
     ground::Ground,
-    listed::{app_folder, hex},
+    listed::app_folder,
 };
 use crate::{
     bundle::{Bundle, Submission, Version},
@@ -91,7 +91,7 @@ pub(super) fn kept_version(version: Version, files: &Files) -> Value {
     listed.insert("version".to_owned(), json!(version.to_string()));
     for (key, kind) in [("agent", "singleton"), ("service", "service"), ("ui", "ui")] {
         if let Some(bytes) = files.get(text(&manifest, key)) {
-            listed.insert(format!("{kind}_sha256"), json!(hex(&Digest::of(bytes))));
+            listed.insert(format!("{kind}_sha256"), json!(Digest::of(bytes)));
         }
     }
     Value::Object(listed)

@@ -53,8 +53,7 @@ impl SubmissionName {
     }
 
     pub(super) fn of_content(id: &BundleId, version: Version, digest: &Digest) -> Self {
-        let hex: String = digest.to_bytes().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        Self(format!("{id}-{version}-{hex}"))
+        Self(format!("{id}-{version}-{}", hex::encode(&digest.to_bytes()[..6])))
     }
 
     /// The folder of its files.

@@ -1,6 +1,5 @@
 //! The picture of an app: made from its name alone, so that everybody who makes it makes the same.
 
-use super::listed::hex;
 use roost_protocol::Digest;
 
 const ROWS: u32 = 6;
@@ -13,7 +12,7 @@ const BITS: u32 = 28;
 /// The identity of an app: its name, and the beginning of its digest.
 pub(super) fn rappid(publisher: &str, id: &str) -> String {
     let name = format!("{publisher}/{id}");
-    let digest = hex(&Digest::of(name.as_bytes()));
+    let digest = Digest::of(name.as_bytes()).to_string();
     format!("rappid:{name}:{}", &digest[..32])
 }
 

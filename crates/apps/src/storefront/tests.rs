@@ -233,7 +233,7 @@ fn older_versions_stay_with_manifest_agent_service_and_page() {
         .collect();
     assert_eq!((versions, &entry["version"]), (vec!["1.0.1", "1.0.0"], &json!("2.0.0")));
     let kept = roost_protocol::Digest::of(&now["apps/@ada/tea/versions/1.0.0/singleton/tea_agent.py"]);
-    assert_eq!(entry["available_versions"][1]["singleton_sha256"], super::listed::hex(&kept));
+    assert_eq!(entry["available_versions"][1]["singleton_sha256"], kept.to_string());
     assert_eq!(entry["available_versions"][1].as_object().unwrap().len(), 4);
 }
 

@@ -166,5 +166,5 @@ impl Storefront {
 fn random(bytes: usize) -> Result<String, Failure> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random).map_err(|error| Failure::new(Reason::Internal, error.to_string()))?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(random))
 }
