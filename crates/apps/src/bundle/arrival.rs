@@ -39,18 +39,23 @@ pub fn look_at(path: &Path) -> Result<Arrival, Failure> {
     if !is_named_zip && !ZIP_BEGINNINGS.contains(&&beginning[..length]) {
         return Ok(Arrival::File);
     }
-    let mut bytes = Vec::new();
-    let limit = ContainerLimits::BUNDLE.archive_bytes_max + 1;
-    File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(unreadable)?;
-    Ok(Arrival::Zip(bytes))
+    read_first(path, ContainerLimits::BUNDLE.archive_bytes_max + 1).map(Arrival::Zip).map_err(unreadable)
 }
 
 /// Reads a file that may be as large as `bytes_max`.
 pub fn read_at_most(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    let bytes = read_first(path, bytes_max + 1)?;
     if bytes.len() as u64 > bytes_max {
         return Err(io::Error::other(format!("it has more than {bytes_max} bytes")));
     }
     Ok(bytes)
+}
+
+/// The first bytes of a file, and all where it has no more.
+fn read_first(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let told = file.metadata()?.len().min(bytes);
+    let mut read = Vec::with_capacity(usize::try_from(told).unwrap_or_default());
+    file.take(bytes).read_to_end(&mut read)?;
+    Ok(read)
 }

@@ -122,7 +122,7 @@ impl Paths {
         }
         for (kind, path) in [("singleton", &self.agent), ("service", &self.http_module), ("ui", &self.page)] {
             let Some(bytes) = path.as_deref().and_then(|path| tree.get(path)) else { continue };
-            integrity.insert(format!("{kind}_sha256"), json!(hex(&Digest::of(bytes))));
+            integrity.insert(format!("{kind}_sha256"), json!(Digest::of(bytes)));
             integrity.insert(format!("{kind}_bytes"), json!(bytes.len()));
             if kind != "ui" {
                 integrity.insert(format!("{kind}_lines"), json!(lines(bytes)));
@@ -134,12 +134,7 @@ impl Paths {
 
 /// Line ends, and one more where the last line has none.
 fn lines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count() + usize::from(!bytes.ends_with(b"\n"))
-}
-
-/// The digest as catalogs write it.
-fn hex(digest: &Digest) -> String {
-    digest.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    memchr::memchr_iter(b'\n', bytes).count() + usize::from(!bytes.ends_with(b"\n"))
 }
 
 struct Checking<'a> {

@@ -5,7 +5,7 @@ use super::{
     code::{BundleError, Code},
 };
 use crate::python_source::{Field, Outline, OutlineClass, PythonVersion};
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 /// The language of the published validator, and so of bundles.
 const PYTHON: PythonVersion = PythonVersion { major: 3, minor: 11 };
@@ -41,7 +41,7 @@ pub(super) fn check_agent(bytes: &[u8], path: &str, rules: Rules) -> Vec<BundleE
     if bytes.len() > SOURCE_BYTES_MAX {
         return Vec::new();
     }
-    let text = String::from_utf8_lossy(bytes);
+    let text = text(bytes);
     let mut errors = Vec::new();
     if !text.contains(ALLOWS_PLACEHOLDERS) {
         errors.extend(placeholders(rules).filter(|placeholder| text.contains(placeholder)).map(
@@ -70,7 +70,7 @@ pub(super) fn check_http_module(bytes: &[u8], path: &str) -> Vec<BundleError> {
         let message = format!("{} bytes, and it must not be more than {SOURCE_BYTES_MAX}", bytes.len());
         return vec![BundleError::at(Code::ServiceTooLarge, path, message)];
     }
-    let outline = match outline(&String::from_utf8_lossy(bytes), path, Code::ServiceSyntax) {
+    let outline = match outline(&text(bytes), path, Code::ServiceSyntax) {
         Err(error) => return vec![error],
         Ok(outline) => outline,
     };
@@ -92,7 +92,12 @@ pub(super) fn check_syntax(bytes: &[u8], path: &str, code: Code) -> Option<Bundl
         let message = format!("{} bytes, and it must not be more than {SOURCE_BYTES_MAX}", bytes.len());
         return Some(BundleError::at(code, path, message));
     }
-    outline(&String::from_utf8_lossy(bytes), path, code).err()
+    outline(&text(bytes), path, code).err()
+}
+
+/// The bytes as text, with a sign for each that is none. The quick look first: nearly every file is text.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 fn outline(text: &str, path: &str, code: Code) -> Result<Outline, BundleError> {

@@ -11,8 +11,8 @@ use flate2::{Decompress, FlushDecompress, Status};
 pub(super) const STORED: u16 = 0;
 pub(super) const DEFLATED: u16 = 8;
 
-/// How much room is made at once; a size that is told is only a wish.
-const STEP_BYTES: usize = 256 << 10;
+/// More than this a byte cannot become: the format has two bits for 258 bytes at best.
+const EXPANSION_MAX: usize = 1032;
 
 /// The content of an entry. Never more than the entry says, which the caller has held against its limits.
 pub(super) fn content(
@@ -59,13 +59,11 @@ fn inflated(
 ) -> Result<Vec<u8>, Refused> {
     let damaged = || Refused::at(Refusal::NotAnArchive, entry.name, "its content cannot be inflated");
     let mut inflater = Decompress::new(false);
-    // One more than is told, so that more than is told is seen.
-    let room_max = size.saturating_add(1);
-    let mut content = Vec::new();
+    // All room at once, since to grow is to have the content twice; but a size that is told is only a wish. One more
+    // than is told, so that more than is told is seen.
+    let could_become = packed.len().saturating_mul(EXPANSION_MAX);
+    let mut content = Vec::with_capacity(size.min(could_become).saturating_add(1));
     loop {
-        if content.len() == content.capacity() {
-            content.reserve_exact(STEP_BYTES.max(content.len()).min(room_max - content.len()));
-        }
         let read = usize::try_from(inflater.total_in()).unwrap_or(packed.len());
         let before = content.len();
         let status = inflater
@@ -86,8 +84,8 @@ fn inflated(
                     _ => Ok(content),
                 };
             }
-            // Nothing came and there is room: the stream is cut off.
-            _ if content.len() == before && content.len() < content.capacity() => {
+            // Nothing came although there is room: the stream is cut off.
+            _ if content.len() == before => {
                 return match strictness {
                     Strictness::Strict => Err(damaged()),
                     Strictness::Loose => Ok(content),

@@ -121,7 +121,8 @@ fn last_signature(bytes: &[u8]) -> Option<usize> {
 fn has_other_end(bytes: &[u8], chosen: usize) -> bool {
     let tail = bytes.len().saturating_sub(COMMENT_BYTES_MAX + END_BYTES);
     let fits = |at: usize| at + END_BYTES + usize::from(u16_at(&bytes[at..], 20)) == bytes.len();
-    (tail..=bytes.len() - END_BYTES).any(|at| at != chosen && bytes[at..].starts_with(END) && fits(at))
+    let mut ends = memchr::memmem::find_iter(&bytes[tail..], END).map(|at| tail + at);
+    ends.any(|at| at != chosen && at <= bytes.len() - END_BYTES && fits(at))
 }
 
 /// The record for large archives and where it begins, when there is one.

@@ -9,12 +9,8 @@ impl Lines {
     pub(super) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut starts = Vec::with_capacity(bytes.len() / 32);
-        for (index, byte) in bytes.iter().enumerate() {
-            let ends_line = *byte == b'\n' || (*byte == b'\r' && bytes.get(index + 1) != Some(&b'\n'));
-            if ends_line {
-                starts.push(u32::try_from(index + 1).unwrap_or(u32::MAX));
-            }
-        }
+        let ends = memchr::memchr2_iter(b'\n', b'\r', bytes).filter(|index| ends_line(bytes, *index));
+        starts.extend(ends.map(|index| u32::try_from(index + 1).unwrap_or(u32::MAX)));
         Self(starts)
     }
 
@@ -28,11 +24,13 @@ impl Lines {
 /// The number of the line after this many bytes, from 1. For one look-up, where no index is worth making.
 pub(crate) fn line_at(bytes: &[u8], offset: usize) -> u32 {
     let before = &bytes[..offset.min(bytes.len())];
-    let ends = before
-        .iter()
-        .enumerate()
-        .filter(|(index, byte)| **byte == b'\n' || (**byte == b'\r' && bytes.get(index + 1) != Some(&b'\n')));
+    let ends = memchr::memchr2_iter(b'\n', b'\r', before).filter(|index| ends_line(bytes, *index));
     u32::try_from(ends.count()).unwrap_or(u32::MAX - 1) + 1
+}
+
+/// Of a `\r\n` only the second.
+fn ends_line(bytes: &[u8], index: usize) -> bool {
+    bytes[index] == b'\n' || bytes.get(index + 1) != Some(&b'\n')
 }
 
 #[cfg(test)]

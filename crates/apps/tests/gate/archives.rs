@@ -326,6 +326,19 @@ fn archives_that_are_too_large_are_refused_before_they_are_read() {
 }
 
 #[test]
+fn a_size_is_believed_only_as_far_as_the_packed_bytes_can_become_it() {
+    let zeros = vec![0; 16 << 20];
+    let bytes = zip(&with(entry("demo_app/zeros", &zeros)));
+    assert!(bytes.len() < zeros.len() / 800, "as tight as it can be, or nearly");
+    let read = read_zip(&bytes, &ContainerLimits::BUNDLE).unwrap();
+    assert!(read.get("demo_app/zeros").is_some_and(|content| content == zeros));
+    let mut boaster = entry("demo_app/letter", b"x");
+    boaster.told_size = Some(19 << 20);
+    let read = read_zip(&zip(&with(boaster)), &ContainerLimits::BUNDLE);
+    assert_eq!(refusals(read), [Refusal::HeaderMismatch]);
+}
+
+#[test]
 fn a_zip_that_is_cut_off_anywhere_is_refused() {
     let bytes = zip(&good());
     for length in 0..bytes.len() {
