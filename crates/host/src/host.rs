@@ -427,7 +427,8 @@ impl Inner {
         }
         let file = source_of(&knowledge, callable)?;
         let folder = knowledge.folder.path().to_owned();
-        let runnable = self.workshop.prepare(file, folder).await?;
+        // Boxed for the calls that need none of it, which are nearly all.
+        let runnable = Box::pin(self.workshop.prepare(file, folder)).await?;
         Ok(runnables.keep(&callable.path, runnable))
     }
 }

@@ -1,4 +1,7 @@
 //! The way in: where the database is, and what can be done with it.
+//!
+//! What talks to a server is boxed: its state has kilobytes, and callers would carry room for it, and copy it, also
+//! where the database is a file.
 
 use crate::{
     change::Change,
@@ -46,7 +49,8 @@ impl Database {
         let engine = match location {
             Location::File(path) => Kind::Sqlite(Sqlite::open(&path, migrations, faults, notices.clone())?),
             Location::Server(url) => {
-                Kind::Postgres(PostgresServer::open(&url, migrations, faults, notices.clone()).await?)
+                let open = PostgresServer::open(&url, migrations, faults, notices.clone());
+                Kind::Postgres(Box::pin(open).await?)
             }
         };
         Ok(Self { engine: Arc::new(engine), notices })
@@ -89,7 +93,7 @@ impl Database {
     pub async fn read<C: Change>(&self, tenant: &Tenant, look: C) -> Result<C::Output, C::Error> {
         match &*self.engine {
             Kind::Sqlite(sqlite) => sqlite.read(tenant.clone(), &look),
-            Kind::Postgres(server) => server.read(tenant.clone(), &look).await,
+            Kind::Postgres(server) => Box::pin(server.read(tenant.clone(), &look)).await,
         }
     }
 
@@ -104,7 +108,7 @@ impl Database {
                 };
                 tokio::task::spawn_blocking(scan).await.unwrap_or_else(|_| Err(StorageError::Panicked.into()))
             }
-            Kind::Postgres(server) => server.read(tenant, &look).await,
+            Kind::Postgres(server) => Box::pin(server.read(tenant, &look)).await,
         }
     }
 
@@ -133,7 +137,7 @@ impl Database {
                 };
                 tokio::task::spawn_blocking(check).await.unwrap_or(Err(StorageError::Panicked))
             }
-            Kind::Postgres(server) => server.check().await,
+            Kind::Postgres(server) => Box::pin(server.check()).await,
         }
     }
 }

@@ -67,14 +67,14 @@ impl Tools for AgentTools<'_> {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, ToolAnswer> {
+        // An agent that has the name keeps it.
+        if is_page_tool(&call.name) && !self.toolbox.has(&call.name) {
+            return Box::pin(self.inner.run_page_tool(call, self.caller.run));
+        }
+        if call.name == APP_TOOL && !self.toolbox.has(&call.name) {
+            return Box::pin(self.inner.run_app_tool(call, self.caller.run));
+        }
         Box::pin(async move {
-            // An agent that has the name keeps it.
-            if is_page_tool(&call.name) && !self.toolbox.has(&call.name) {
-                return self.inner.run_page_tool(call, self.caller.run).await;
-            }
-            if call.name == APP_TOOL && !self.toolbox.has(&call.name) {
-                return self.inner.run_app_tool(call, self.caller.run).await;
-            }
             let arguments = match self.inner.before_tool(call, self.caller.user).await {
                 Before::Run(arguments) => arguments,
                 Before::Answered(answer) => return self.inner.after_tool(call, answer).await,

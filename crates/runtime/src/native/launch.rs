@@ -224,16 +224,20 @@ impl NativeApp {
     }
 
     /// Asks for one answer, within a deadline and only for as long as the process lives.
-    pub(super) async fn ask<T>(
+    pub(super) fn ask<T>(
         &self,
         deadline: Duration,
         what: &str,
         asked: impl Future<Output = Result<Response<T>, Status>>,
-    ) -> Result<T, Failure> {
+    ) -> impl Future<Output = Result<T, Failure>> {
+        // The state of a question has a kilobyte, and everybody on the way to it would have room for it several times.
+        let asked = Box::pin(asked);
         let mut exit = self.exit.clone();
-        tokio::select! {
-            answer = asking::within(deadline, what, asked) => answer,
-            exit = ended(&mut exit) => Err(exit.failure()),
+        async move {
+            tokio::select! {
+                answer = asking::within(deadline, what, asked) => answer,
+                exit = ended(&mut exit) => Err(exit.failure()),
+            }
         }
     }
 
