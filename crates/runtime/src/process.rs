@@ -333,3 +333,21 @@ fn descendants(pid: u32) -> Vec<u32> {
     }
     found
 }
+
+/// A process that does nothing for longer than any test takes.
+#[cfg(test)]
+pub(crate) fn idle_process() -> io::Result<Child> {
+    let launch = Launch {
+        program: Path::new("/bin/sleep"),
+        arguments: vec!["600".into()],
+        environment: &BTreeMap::new(),
+        working_directory: Path::new("/"),
+        descriptors: Vec::new(),
+        input: None,
+        output: None,
+        errors: None,
+        when_host_dies: WhenHostDies::End,
+        entry: Entry::default(),
+    };
+    launch.start()
+}

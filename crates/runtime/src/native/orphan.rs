@@ -81,27 +81,14 @@ fn boot() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{Mark, began, boot, end_earlier, mark};
-    use crate::process::{Launch, WhenHostDies};
-    use std::{fs, path::Path};
+    use crate::process::idle_process;
+    use std::fs;
 
     #[tokio::test]
     async fn only_the_process_that_was_marked_is_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mark");
-        let mut child = Launch {
-            program: Path::new("/bin/sleep"),
-            arguments: vec!["600".into()],
-            environment: &std::collections::BTreeMap::new(),
-            working_directory: Path::new("/"),
-            descriptors: Vec::new(),
-            input: None,
-            output: None,
-            errors: None,
-            when_host_dies: WhenHostDies::End,
-            entry: crate::sandbox::Entry::default(),
-        }
-        .start()
-        .unwrap();
+        let mut child = idle_process().unwrap();
         let pid = child.id();
         let other = |began, boot| serde_json::to_vec(&Mark { pid, began, boot }).unwrap();
         let now = began(pid).unwrap();

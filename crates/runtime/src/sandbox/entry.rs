@@ -452,26 +452,13 @@ fn set(option: libc::c_int, value: libc::c_ulong) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::refuse_if_gone;
-    use crate::process::{Launch, WhenHostDies};
+    use crate::process::{as_pid, idle_process};
     use rustix::process::{PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
-    use std::{collections::BTreeMap, path::Path};
 
     #[tokio::test]
     async fn a_host_that_is_gone_is_noticed_and_one_that_lives_is_not() {
-        let launch = Launch {
-            program: Path::new("/bin/sleep"),
-            arguments: vec!["600".into()],
-            environment: &BTreeMap::new(),
-            working_directory: Path::new("/"),
-            descriptors: Vec::new(),
-            input: None,
-            output: None,
-            errors: None,
-            when_host_dies: WhenHostDies::End,
-            entry: super::Entry::default(),
-        };
-        let mut host = launch.start().unwrap();
-        let held = pidfd_open(crate::process::as_pid(host.id()).unwrap(), PidfdFlags::empty()).unwrap();
+        let mut host = idle_process().unwrap();
+        let held = pidfd_open(as_pid(host.id()).unwrap(), PidfdFlags::empty()).unwrap();
         refuse_if_gone(&held).unwrap();
         pidfd_send_signal(&held, Signal::KILL).unwrap();
         host.wait().await.unwrap();
