@@ -2,9 +2,13 @@
 
 import contextlib
 import functools
+import importlib.util
+import inspect
 import io
 import json
+import os
 import sys
+import tempfile
 import unittest
 
 from shim_path import TESTS
@@ -72,6 +76,40 @@ class User(unittest.TestCase):
             with self.subTest(perform.__name__):
                 self.assertEqual(ask(Keeps(perform), user_guid="ada-1")["output"], output)
 
+    def test_a_method_is_not_given_the_user_as_itself(self):
+        class Odd(BasicAgent):
+            def perform(user_guid, **kwargs):
+                return json.dumps(kwargs)
+
+        class Odder(BasicAgent):
+            def perform(user_guid, x=1):
+                return f"x={x}"
+
+        self.assertTrue(loading.accepts_keyword(Odd("Odd").perform, "other"))
+        self.assertEqual(ask(Odder("Odder"), user_guid="ada-1")["output"], "x=1")
+
+    def test_the_quick_look_at_a_function_says_what_its_signature_says(self):
+        class Shapes:
+            def plain(self, k): ...
+            def by_position(self, k, /): ...
+            def only(self, *, k): ...
+            def many(self, *k): ...
+            def named(self, **k): ...
+            def other(self, a, /, b, *c, d): ...
+            def without_self(*arguments, k): ...
+            @staticmethod
+            def static(k): ...
+            @classmethod
+            def of_class(cls, k): ...
+
+        for name in [name for name in vars(Shapes) if not name.startswith("__")]:
+            function = getattr(Shapes(), name)
+            told = inspect.signature(function).parameters.values()
+            with self.subTest(name):
+                by_name = any(one.name == "k" and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) for one in told)
+                accepts = by_name or any(one.kind is one.VAR_KEYWORD for one in told)
+                self.assertEqual(loading.accepts_keyword(function, "k"), accepts)
+
     def test_without_a_user_the_arguments_arrive_as_they_are(self):
         answer = ask(Keeps(lambda **kwargs: json.dumps(kwargs)), arguments={"user_guid": "somebody"})
         self.assertEqual(json.loads(answer["output"]), {"user_guid": "somebody"})
@@ -96,6 +134,24 @@ class User(unittest.TestCase):
                 return self.context.user_guid
 
         self.assertEqual(ask(Plain(), "system_context", '{"user_guid": "ada-1"}')["output"], "ada-1")
+
+
+class Module(unittest.TestCase):
+    def test_an_agent_file_is_a_module_like_any_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "some_agent.py")
+            with open(file, "w") as written:
+                written.write("def f():\n    return 1\n")
+            spec = importlib.util.spec_from_file_location("some", file)
+            imported, ours = importlib.util.module_from_spec(spec), loading.empty_module("some", file)
+            for name in ("__name__", "__file__", "__package__", "__doc__"):
+                self.assertEqual(getattr(ours, name), getattr(imported, name), name)
+            for name in ("name", "origin", "has_location", "cached", "parent", "submodule_search_locations"):
+                self.assertEqual(getattr(ours.__spec__, name), getattr(imported.__spec__, name), name)
+            self.assertIs(type(ours.__loader__), type(imported.__loader__))
+            loaded = loading.execute(file, b"def f():\n    return 1\n")
+            self.addCleanup(sys.modules.pop, loaded.__name__, None)
+            self.assertEqual(inspect.getsource(loaded.f), "def f():\n    return 1\n")
 
 
 class Service(unittest.TestCase):
