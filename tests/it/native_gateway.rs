@@ -3,10 +3,9 @@
 use crate::native_running::{app_folder, call, host, kill, sideload, started};
 use roost_host::{ChatAnswer, ChatFailure, ChatRequest, Host, chat::TurnEvent, native::NativePhase};
 use roost_protocol::{Reason, UserGuid};
-use roost_tests::{PATIENCE, TestHome, until};
+use roost_tests::{PATIENCE, TestHome, status_kb, until};
 use serde_json::{Value, json};
 use std::{
-    fs,
     path::PathBuf,
     sync::{
         Mutex,
@@ -72,15 +71,15 @@ fn an_app_that_sends_a_gibibyte_is_refused_at_the_limit_and_fills_no_memory() {
     let running = home.up();
     running.until_known("echo");
     home.json(&["models", "set", MODEL]);
+    let most_kb = || status_kb(running.pid(), "VmHWM:").unwrap();
+    let before = most_kb();
     // As one message, and as pieces without end.
     let called = running.call("echo", &json!({})).json();
     assert_eq!(called["error"]["reason"], "result_too_large", "{called}");
     let said = running.post("/chat", &json!({ "user_input": "endless", "conversation_history": [] }));
     assert!(said.status >= 400 && said.body.contains("that is no answer"), "{said:?}");
-    let status = fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
-    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let most: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
-    assert!(most < 200 << 10, "the host used {most} kB");
+    let taken = most_kb() - before;
+    assert!(taken < 64 << 10, "the host took {taken} kB");
     running.until_known("echo");
 }
 

@@ -38,7 +38,7 @@ pub use self::{
     keep_alive::KeepAlive,
     model_server::ModelServer,
     postgres::{Cluster, Postgres},
-    processes::{descendants, holders, is_alive},
+    processes::{descendants, holders, is_alive, status_kb},
     program::{Ran, find_on_path, repository_root},
     shared_memory::SharedMemory,
     shell::in_shell,

@@ -41,6 +41,13 @@ pub fn holders(file: &Path) -> Vec<u32> {
     everybody().filter(holds).collect()
 }
 
+/// A line of kilobytes in what the kernel tells of a process: `VmRSS:` is the memory it has, `VmHWM:` the most it had.
+#[must_use]
+pub fn status_kb(pid: u32, line: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|told| told.strip_prefix(line))?.split_whitespace().next()?.parse().ok()
+}
+
 fn everybody() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

@@ -18,6 +18,9 @@ use crate::{
 };
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = match Arguments::read() {
         Ok(Asked::Command(arguments)) => *arguments,

@@ -2,9 +2,9 @@
 //!
 //! The model and the clients share the machine with the host: the numbers are those of all three together.
 
-use crate::{Table, file_name, milliseconds, name, percentile, program, source, status_kb, write_agents};
+use crate::{Table, file_name, milliseconds, name, percentile, program, source, write_agents};
 use anyhow::{Context as _, Result};
-use roost_tests::{KeepAlive, ModelServer};
+use roost_tests::{KeepAlive, ModelServer, status_kb};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{

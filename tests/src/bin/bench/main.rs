@@ -19,6 +19,7 @@ use roost_host::{
 };
 use roost_protocol::Limits;
 use roost_runtime::{PoolSettings, Surface};
+use roost_tests::status_kb;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -29,6 +30,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The allocator of `roost`: what is measured in this program is what happens there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const CALLS: usize = 20_000;
 const PARALLEL: usize = 16;
 const KNOWN: usize = 350;
@@ -37,6 +42,11 @@ const COLD: usize = 100;
 
 #[tokio::main]
 async fn main() -> Result<std::process::ExitCode> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [bundles::ALONE, way, path] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        println!("{}", bundles::alone(way, Path::new(path))?);
+        return Ok(std::process::ExitCode::SUCCESS);
+    }
     // On a thread of the runtime, as every request of the server is.
     let table = tokio::spawn(measure()).await??;
     println!("{}", table.text());
@@ -368,11 +378,6 @@ fn proportional_kb(pid: u32) -> u64 {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = rollup.lines().find(|line| line.starts_with("Pss:")).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).unwrap_or_default()
-}
-
-fn status_kb(pid: u32, name: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status.lines().find(|line| line.starts_with(name))?.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn percentile(times: &mut [Duration], percent: usize) -> Duration {
