@@ -22,6 +22,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -40,9 +41,10 @@ DESCRIPTORS_MAX = 256
 
 # By name: the number on x86_64 and on aarch64.
 SYSTEM_CALLS = {
-    "adjtimex": (159, 171), "bpf": (321, 280), "clone": (56, 220), "clone3": (435, 435), "fsopen": (430, 430),
+    "adjtimex": (159, 171), "bpf": (321, 280), "clone": (56, 220), "clone3": (435, 435), "fchmodat2": (452, 452), "fsopen": (430, 430),
+    "inotify_add_watch": (254, 27), "inotify_init1": (294, 26),
     "io_uring_setup": (425, 425), "ioctl": (16, 29), "keyctl": (250, 219), "mount": (165, 40),
-    "mq_open": (240, 180), "perf_event_open": (298, 241), "pidfd_getfd": (438, 438), "pidfd_open": (434, 434),
+    "mq_open": (240, 180), "openat2": (437, 437), "perf_event_open": (298, 241), "pidfd_getfd": (438, 438), "pidfd_open": (434, 434),
     "process_vm_readv": (310, 270), "ptrace": (101, 117), "setns": (308, 268), "settimeofday": (164, 170),
     "shmat": (30, 196), "shmget": (29, 194), "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282),
 }  # fmt: skip
@@ -279,7 +281,51 @@ PROBES |= {
     "sysrq": lambda: open_only("/proc/sysrq-trigger", os.O_WRONLY),
     "mknod": lambda folder: did(os.mknod, f"{folder}/null", stat.S_IFCHR | 0o600, os.makedev(1, 3)),
     "devices": lambda device_paths=DEVICES: first_of(open_only, device_paths.split()),
+    "stat_outside": lambda outside_file: did(os.stat, outside_file),
+    "chmod_outside": lambda outside_file: did(os.chmod, outside_file, 0o666),
+    "chmod_home": lambda ssh_path: did(os.chmod, ssh_path, 0o777),
+    "utime_outside": lambda outside_file: did(os.utime, outside_file, (0, 0)),
+    "xattr_outside": lambda outside_file: did(os.setxattr, outside_file, "user.roost", b"1"),
+    "chown_own": lambda folder: did(os.chown, own_file(folder), os.getuid(), os.getgid()),
+    "setuid_chmod": lambda folder: special(own_file(folder), lambda path: os.chmod(path, 0o4755)),
+    "setuid_fchmod": lambda folder: special(own_file(folder), chmod_by_descriptor),
+    "setuid_fchmodat2": lambda folder: special(
+        own_file(folder), lambda path: system_call("fchmodat2", -100, path.encode(), 0o4755, 0)
+    ),
+    "setuid_open": lambda folder: special(f"{folder}/open", lambda path: os.open(path, os.O_CREAT | os.O_WRONLY, 0o4755)),
+    "setuid_openat2": lambda folder: special(
+        f"{folder}/openat2",
+        lambda path: system_call("openat2", -100, path.encode(), struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o4755, 0), 24),
+    ),
+    "setuid_mknod": lambda folder: special(f"{folder}/mknod", lambda path: os.mknod(path, stat.S_IFREG | 0o4755)),
+    "setgid_folder": lambda folder: special(f"{folder}/folder", lambda path: os.mkdir(path, 0o3777)),
+    "watch_outside": lambda ssh_path: did(
+        system_call, "inotify_add_watch", system_call("inotify_init1", 0), ssh_path.encode(), 0xFFF
+    ),
 }
+
+
+def own_file(folder):
+    path = f"{folder}/own"
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    return path
+
+
+def chmod_by_descriptor(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fchmod(descriptor, 0o4755)
+    finally:
+        os.close(descriptor)
+
+
+def special(path, make):
+    """Whether a file or folder came to have a bit that changes whose it acts as."""
+    make(path)
+    bits = stat.S_IMODE(os.stat(path).st_mode) & 0o7000
+    if not bits:
+        raise Denied("the bits were dropped")
+    return f"{path} has {bits:o}"
 
 
 @probe

@@ -109,7 +109,7 @@ def rehearse_sandbox():
     sandbox.set_property(sandbox.PR_SET_NAME, THREAD_NAME)
     for step, arguments in (
         (sandbox._become, (-1, -1)),
-        (sandbox._bind, ("/nowhere", "/nowhere")),
+        (sandbox._put_mount, (-1, "/nowhere")),
         (sandbox._set_powers, (bytes(8), bytes(24))),
         (sandbox._restrict_files, (-1, 0)),
         (sandbox._install, (b"",)),

@@ -24,7 +24,9 @@ CLONE_CHILD_CLEARTID = 0x00200000
 CLONE_CHILD_SETTID = 0x01000000
 SIGCHLD = 17
 
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND = 2, 4, 8, 4096
+MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
+MOVE_MOUNT_F_EMPTY_PATH = 4
+AT_FDCWD = -100
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
 
@@ -36,7 +38,7 @@ CAPABILITY_VERSION_3 = 0x20080522
 ROOT_IS_NOBODY = 0b101111
 
 # Numbers that the two architectures share, and those that they do not.
-LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 445, 446
+MOVE_MOUNT, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 429, 445, 446
 CLONE, CAPSET, SECCOMP = {"x86_64": (56, 126, 317), "aarch64": (220, 91, 277)}.get(platform.machine(), (None,) * 3)
 
 # What a handed-over descriptor is.
@@ -144,8 +146,8 @@ def enter(recipe, host):
     ruleset = _receive(host) if recipe["has_rules"] else None
     namespaces = recipe.get("namespaces")
     if namespaces:
-        for source, target in namespaces["binds"]:
-            _bind(source, target)
+        for target in namespaces["mounts"]:
+            _put_mount(_receive(host), target)
         if namespaces["has_proxy"]:
             _checked(_unshare(CLONE_NEWNET), "unshare")
             with _listener(recipe["proxy_port"]) as listener:
@@ -176,12 +178,11 @@ def _become(user, group):
             os.close(descriptor)
 
 
-def _bind(source, target):
-    """A folder of the agent's own in the place of a shared one; a machine without that place has nothing to hide."""
-    if _mount(os.fsencode(source), os.fsencode(target), None, MS_BIND, None) != 0:
-        error = ctypes.get_errno()
-        if error != errno.ENOENT:
-            raise OSError(error, os.strerror(error), target)
+def _put_mount(tree, target):
+    """Lets a part of the file system be seen that the host prepared. Nothing else of the host's files is here."""
+    moved = _syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(target), ctypes.c_ulong(MOVE_MOUNT_F_EMPTY_PATH))
+    _checked(moved, f"mount {target}")
+    os.close(tree)
 
 
 def _own_proc():
@@ -236,7 +237,7 @@ def _install(instructions):
 def _receive(host):
     _, descriptors, _, _ = socket.recv_fds(host, 1, 1)
     if len(descriptors) != 1:
-        raise OSError(errno.EPROTO, "no file rules came from the host")
+        raise OSError(errno.EPROTO, "a part of the sandbox did not come from the host")
     return descriptors[0]
 
 

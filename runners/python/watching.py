@@ -19,6 +19,8 @@ SYSTEM = (
     "/dev/zero", "/dev/random", "/dev/urandom", "/sys/devices/system/",
 )  # fmt: skip
 NOWHERE = "/dev/null"
+# What was not given does not exist here. Whether it exists at all, the host knows.
+REFUSED = (errno.EACCES, errno.EPERM, errno.EXDEV, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _state = None
@@ -118,10 +120,17 @@ def report():
     touched, state.touched = sorted(state.touched), set()
     state.is_checking = True
     try:
-        refused = [{"kind": kind, "target": target} for kind, target in tried if _is_refused(kind, target)]
+        refused = [one for one in tried if _is_refused(*one)]
     finally:
         state.is_checking = False
+    refused = [{"kind": kind, "target": target} for kind, target in refused if not _is_part(kind, target, refused)]
     return {"refused": refused, "forked": forked, "touched": touched}
+
+
+def _is_part(kind, target, refused):
+    """Making the folders above it is part of making something."""
+    below = target.rstrip("/") + "/"
+    return kind == "write" and any(other == "write" and path.startswith(below) for other, path in refused)
 
 
 def end():
@@ -131,12 +140,11 @@ def end():
 
 
 def miss_module(name, folder):
-    """A module that was not found, though a file of its name lies among the agents."""
+    """A module that was not found: a file of its name may lie among the agents."""
     if _state is not None and name:
         path = os.path.join(folder, *name.split("."))
         for beside in (path + ".py", os.path.join(path, "__init__.py")):
-            if os.path.exists(beside):
-                _state.note("read", beside)
+            _state.note("read", beside)
 
 
 def _open_terminal(*arguments):
@@ -329,6 +337,11 @@ _EVENTS = {
     "os.rmdir": _write,
     "os.remove": _write,
     "os.truncate": lambda path, *_: _write(path),
+    "os.chmod": lambda path, *_: _write(path),
+    "os.chown": lambda path, *_: _write(path),
+    "os.utime": lambda path, *_: _write(path),
+    "os.setxattr": lambda path, *_: _write(path),
+    "os.removexattr": lambda path, *_: _write(path),
     "os.rename": _two_paths,
     "os.link": _link,
     "os.symlink": lambda _, target, folder=-1: _write(target, folder),
@@ -361,18 +374,14 @@ def _is_refused(kind, target):
         else:
             return _cannot_make(target)
     except OSError as error:
-        return error.errno in (errno.EACCES, errno.EPERM, errno.EXDEV)
+        return error.errno in REFUSED
     return False
 
 
 def _cannot_make(path):
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileNotFoundError:
-        # Folders above it are missing too: the nearest one that is there decides.
-        parent = os.path.dirname(path)
-        return parent != path and (_is_refused("write", parent) if not os.path.exists(parent) else False)
     except OSError as error:
-        return error.errno in (errno.EACCES, errno.EPERM)
+        return error.errno in REFUSED
     os.unlink(path)
     return False

@@ -8,6 +8,7 @@ import gc
 import inspect
 import json
 import os
+import site
 import socket
 import struct
 import sys
@@ -110,6 +111,8 @@ def with_what_was_noticed(answer):
 def prepare(start, calls_fd):
     """Makes the modules and paths that RAPP agents expect to find."""
     folder = start["folder"]
+    if "packages" in start:
+        add_packages(start["packages"])
     # A folder that cannot be read has no modules; looking for them there would be refused each time.
     if watching.may_read(folder):
         agents.__path__[:] = [folder] + [path for path in agents.__path__ if path != folder]
@@ -118,6 +121,14 @@ def prepare(start, calls_fd):
     sys.argv = [start["file"]]
     roost_host.attach(calls_fd, {"file": start["file"], "stem": start["own"]}, start["data"])
     brainstem.install_main_alias()
+
+
+def add_packages(environment):
+    """Packages are found from here on, and what they want to run at the start runs now: in the sandbox."""
+    version = "python{}.{}".format(*sys.version_info)
+    sys.prefix = sys.exec_prefix = environment
+    sys.executable = os.path.join(environment, "bin", "python")
+    site.addsitedir(os.path.join(environment, "lib", version, "site-packages"))
 
 
 def answer_to(question, loaded, result_bytes_max):

@@ -1,7 +1,7 @@
-"""The warm parent of all workers of one Python environment.
+"""The warm parent of all workers of one Python interpreter.
 
-Started once per environment, it imports what agents commonly import, then forks a worker each time the host asks.
-It runs no agent code, has one thread, holds no secret and no descriptor besides its control socket. One worker more than
+Started once per interpreter, it imports what agents commonly import, then forks a worker each time the host asks.
+It runs no code of agents or packages, has one thread, holds no secret and no descriptor besides its control socket. One worker more than
 were asked for waits, so that the next one is there at once.
 
 Control socket: one SEQPACKET message per request or event, JSON text.
@@ -60,11 +60,10 @@ def warm_up():
     ).split():
         __import__(name)
     sys.path.pop(0)
-    if sys.flags.no_site:
-        # Without `site` there would be no `exit`, which agents call.
-        import site
+    # Without `site` there would be no `exit`, which agents call. Importing it runs nothing of any package.
+    import site
 
-        site.setquit()
+    site.setquit()
 
 
 def step_back():

@@ -296,6 +296,13 @@ function create(file) {
   return `created ${file}`;
 }
 
+/** Whether a file came to have a bit that changes whose it acts as. */
+function specialBits(file) {
+  const bits = fs.statSync(file).mode & 0o7000;
+  if (bits === 0) throw new Denied('the bits were dropped');
+  return `${file} has ${bits.toString(8)}`;
+}
+
 /** The home folder of the account, which is not what HOME says in a worker. */
 const accountHome = () => os.userInfo().homedir;
 
@@ -551,6 +558,18 @@ const PROBES = {
   },
   write_outside: ({ target }) => create(target('outside_path')),
   write_home: ({ optional }) => create(`${optional('home_folder') ?? accountHome()}/.roost-probe-${process.pid}`),
+  stat_outside: ({ target }) => `saw ${fs.statSync(target('outside_file')).size} bytes`,
+  chmod_outside: ({ target }) => fs.chmodSync(target('outside_file'), 0o666) ?? 'changed its mode',
+  utime_outside: ({ target }) => fs.utimesSync(target('outside_file'), 0, 0) ?? 'changed its times',
+  setuid_chmod: ({ own }) => {
+    fs.writeFileSync(own('mode'), '');
+    fs.chmodSync(own('mode'), 0o4755);
+    return specialBits(own('mode'));
+  },
+  setuid_open: ({ own }) => {
+    fs.closeSync(fs.openSync(own('open'), 'wx', 0o4755));
+    return specialBits(own('open'));
+  },
   core_pattern: () => openOnly('/proc/sys/kernel/core_pattern', fs.constants.O_WRONLY),
   sysrq: () => openOnly('/proc/sysrq-trigger', fs.constants.O_WRONLY),
   devices: ({ target }) => firstOf(target('device_paths').split(' '), (file) => openOnly(file)),

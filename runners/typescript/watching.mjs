@@ -3,8 +3,8 @@
 // The kernel refuses; nothing is enforced here, and an agent that hides from this hides only what was refused to it.
 // Errors are passed on as they are. A call that meets none of them costs nothing: only errors are looked at.
 
-import { realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readlinkSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
@@ -19,8 +19,12 @@ const SYSTEM = [
   '/dev/random', '/dev/urandom', '/sys/devices/system', '/proc',
 ];
 const NOWHERE = '/dev/null';
+/** As they were before anything was watched: looking at an error must not make another. */
+const [plainRealpath, plainReadlink] = [realpathSync, readlinkSync];
 
 const REFUSED = new Set(['EACCES', 'EPERM', 'EXDEV', 'ERR_ACCESS_DENIED']);
+/** What was not given does not exist here. Whether it exists at all, the host knows. */
+const NOT_SEEN = new Set([...REFUSED, 'ENOENT', 'ENOTDIR', 'EROFS']);
 const UNREACHABLE = new Set([
   'EACCES', 'EPERM', 'ERR_ACCESS_DENIED', 'ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EADDRNOTAVAIL', 'EAI_AGAIN',
   'EAI_FAIL', 'ENOTFOUND',
@@ -93,7 +97,7 @@ export function failedOnPath(kind, given, error) {
     if (NOT_OURS.has(error.code) && !isOurs(Number(owner))) note('inspect', owner);
     return;
   }
-  if (!REFUSED.has(error.code)) return;
+  if (!NOT_SEEN.has(error.code)) return;
   // What the agent can write, it can make a link to somewhere else.
   if (isAllowed(kind, path)) path = realPath(path);
   if (!isAllowed(kind, path)) note(kind, path);
@@ -101,7 +105,16 @@ export function failedOnPath(kind, given, error) {
 
 function realPath(path) {
   try {
-    return realpathSync(path);
+    return plainRealpath(path);
+  } catch {
+    return linkedPath(path);
+  }
+}
+
+/** Where a link leads that ends nowhere here. */
+function linkedPath(path) {
+  try {
+    return resolve(dirname(path), plainReadlink(path));
   } catch {
     return path;
   }

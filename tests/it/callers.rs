@@ -62,6 +62,8 @@ fn agent(folder: &Path, engine: Engine, search_path: &str, source: &str) -> Arc<
         confinement: Confinement {
             readable: vec![file.clone()],
             writable: vec![folder.to_owned()],
+            granted: Vec::new(),
+            closed: Vec::new(),
             own_folders: 1,
             scratch,
             may_start_programs: false,

@@ -4,7 +4,9 @@
 mod bait; // what an agent must not reach
 mod expected; // how refusals are called
 mod hygiene; // what one agent sees of another
+mod links; // granted places that became something else
 mod lasting; // past its end, and past its room
+mod packages; // what comes with an agent
 mod network; // with a way out
 
 use self::{

@@ -26,7 +26,7 @@ fn replace(value: &mut Value, home: &str) {
                     "digest" if inner.as_str().is_some_and(|text| text.len() == 64) => {
                         *inner = json!("[digest]")
                     }
-                    "enforced" | "missing" if inner.is_array() => *inner = json!("[names]"),
+                    "enforced" | "missing" | "observed" if inner.is_array() => *inner = json!("[names]"),
                     "runtime" => *inner = json!("[runtime]"),
                     _ => replace(inner, home),
                 }
@@ -212,7 +212,8 @@ fn an_outcome_has_this_shape() {
           ],
           "network": "none",
           "enforced": "[names]",
-          "missing": "[names]"
+          "missing": "[names]",
+          "observed": "[names]"
         },
         "rights": [],
         "limits": {

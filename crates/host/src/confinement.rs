@@ -1,12 +1,13 @@
 //! From the rights in force to what a worker may touch.
 
 use crate::{
+    gate,
     library::Owner,
     secrets::{self, Values},
     settings::{Home, HostSettings},
 };
 use roost_protocol::{Access, AgentsUse, Failure, NetworkMode, Reason, Right};
-use roost_runtime::{Confinement, Scratch, proxy_variables};
+use roost_runtime::{Confinement, GrantedPlace, Scratch, proxy_variables};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -34,17 +35,16 @@ pub(crate) fn confinement(
     let mut writable = vec![own.data, own.workspace];
     let own_folders = writable.len();
     let mut secrets = Vec::new();
+    let mut granted = Vec::new();
     for right in rights {
         match right {
             Right::Files { access, place } => {
                 let path = place.path(settings.surface.user_home.as_deref().unwrap_or(Path::new("/")));
-                match access {
-                    Access::Read => readable.push(path),
-                    Access::Write => {
-                        make_place(&path).map_err(unusable)?;
-                        writable.push(path);
-                    }
+                let is_writable = *access == Access::Write;
+                if is_writable {
+                    make_place(&path).map_err(unusable)?;
                 }
+                granted.push(GrantedPlace { path, is_writable });
             }
             Right::Agents(AgentsUse::Read) => readable.extend(agents_folders(file, &settings.home)),
             Right::Agents(AgentsUse::Write) => {
@@ -88,6 +88,8 @@ pub(crate) fn confinement(
     Ok(Confinement {
         readable,
         writable,
+        granted,
+        closed: gate::own_files(settings.home.root()),
         own_folders,
         scratch: own.scratch,
         may_start_programs: rights.contains(&Right::Subprocess),

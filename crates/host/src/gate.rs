@@ -216,11 +216,16 @@ const OWN_FILES: [&str; 24] = [
     "native",
 ];
 
+/// Where the host keeps what no grant opens.
+pub(crate) fn own_files(home: &Path) -> Vec<std::path::PathBuf> {
+    OWN_FILES.iter().map(|name| home.join(name)).collect()
+}
+
 impl Gate {
     /// The gate of this home, with its grants in `grants.json` and its log in `audit/`.
     pub fn open(home: &Path, policy: impl Into<Arc<Policy>>) -> Result<Self, Failure> {
         let policy = policy.into();
-        let closed = policy.closed(&OWN_FILES.map(|name| home.join(name)));
+        let closed = policy.closed(&own_files(home));
         Ok(Self { policy, grants: Grants::open(home), audit: Audit::open(&home.join("audit"))?, closed })
     }
 

@@ -52,7 +52,7 @@ impl Standing {
         for right in candidates {
             match (gate.decide(&self.caller, &self.asks, &right), &right) {
                 (Decision::Allowed { .. }, Right::Files { .. })
-                    if leads_to_own_files(&right, gate, user_home) => {}
+                    if leads_elsewhere(&right, &self.caller, gate, user_home) => {}
                 (Decision::Allowed { by }, _) => {
                     if matches!(by, GivenBy::Grant(_)) {
                         found.granted.push(right.clone());
@@ -116,12 +116,16 @@ impl Standing {
     }
 }
 
-/// True when a link in the place leads to what the host keeps for itself.
-fn leads_to_own_files(right: &Right, gate: &Gate, user_home: Option<&Path>) -> bool {
+/// True when a link in the place leads to what the host keeps for itself, or to what a policy denies. Links that an agent
+/// could have put there are refused once more when the place is opened for a worker.
+fn leads_elsewhere(right: &Right, caller: &Caller, gate: &Gate, user_home: Option<&Path>) -> bool {
     let Right::Files { access, place } = right else { return false };
     let real = place.path(user_home.unwrap_or(Path::new("/"))).canonicalize();
     let real = real.ok().and_then(|path| Place::of_path(&path, None).ok());
-    real.is_some_and(|place| gate.is_closed(&Right::Files { access: *access, place }))
+    real.is_some_and(|place| {
+        let right = Right::Files { access: *access, place };
+        gate.is_closed(&right) || gate.policy().denies(caller.origin, &right).is_some()
+    })
 }
 
 /// The narrower right to read only, for a right to write.

@@ -114,6 +114,9 @@ pub struct Enforcement {
     pub enforced: Vec<String>,
     /// What could not be enforced here, by name.
     pub missing: Vec<String>,
+    /// What the host saw of the process from outside before it gave it anything to run, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<String>,
 }
 
 /// How well a process can be confined.

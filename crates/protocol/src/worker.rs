@@ -37,6 +37,9 @@ pub struct Start {
     /// The converted module to import instead, for TypeScript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<PathBuf>,
+    /// The environment with the file's packages, for Python.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packages: Option<PathBuf>,
     /// What a forked worker applies to itself before it reads the source; an engine has it applied before it starts.
     pub sandbox: Recipe,
     /// What the worker knows of its bounds, so that it can say what was refused in words.
@@ -66,8 +69,8 @@ pub struct Recipe {
 /// Namespaces as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceRecipe {
-    /// Folders that are seen elsewhere: from, to.
-    pub binds: Vec<(PathBuf, PathBuf)>,
+    /// Where mounts go that come as descriptors on the host-call socket, in this order.
+    pub mounts: Vec<PathBuf>,
     /// Whether a listener for the proxy is wanted.
     pub has_proxy: bool,
 }

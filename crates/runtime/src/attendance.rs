@@ -5,13 +5,14 @@ use crate::{
     agent::{Answer, HostCalls, Program},
     frame::Frames,
     proxy::{Doorkeeper, Egress, Proxy, Verdict},
-    sandbox::{Connecting, Notices, Refused, UNIX_SOCKET, receive_descriptors},
+    sandbox::{Connecting, Notices, Refused, receive_descriptors},
     worker::Surroundings,
 };
 use roost_protocol::{
-    Access, HostCall, HostCallReply, HostPort, HostTraffic, ModelUse, Place, Refusal, RefusedBy, Right,
-    Tried, TriedKind, VariableName,
+    Access, Enforcement, HostCall, HostCallReply, HostPort, HostTraffic, ModelUse, Place, Refusal, RefusedBy,
+    Right, Tried, TriedKind, VariableName,
 };
+use rustix::fs::{AtFlags, CWD, statat};
 use std::{
     io,
     net::IpAddr,
@@ -45,7 +46,13 @@ struct Running {
 
 impl Attendance {
     /// Takes what the worker hands over, then answers what its agent asks.
-    pub(crate) fn begin(calls: UnixStream, program: &Program, around: &Surroundings) -> Self {
+    pub(crate) fn begin(
+        calls: UnixStream,
+        program: &Program,
+        around: &Surroundings,
+        promised: &Enforcement,
+    ) -> Self {
+        let is_filtered = promised.seccomp;
         let (host, egress) = (Arc::clone(&around.host_calls), Arc::clone(&around.egress));
         let refused = Arc::new(Refused::default());
         let proxy = Arc::new(OnceLock::new());
@@ -60,7 +67,7 @@ impl Attendance {
                     host: Arc::clone(&host),
                     running: Arc::clone(&running),
                 });
-                let taken = take_over(&calls, door, &egress, refused, &proxy).await;
+                let taken = take_over(&calls, door, &egress, refused, &proxy, is_filtered).await;
                 let (notices, outcome) = match taken {
                     Ok(notices) => (notices, Ok(())),
                     Err(error) => (None, Err(error)),
@@ -109,18 +116,16 @@ impl Attendance {
         let report = self.proxy.get().map(Proxy::take_report).unwrap_or_default();
         let mut all = self.refused.take();
         all.extend(report.refused);
+        let tried: Vec<&Tried> = tried.iter().filter(|one| is_there(one)).collect();
         // What the worker noticed says more than the system call it made.
         let knows = |kind| tried.iter().any(|one| one.kind == kind);
         if knows(TriedKind::Start) {
             all.retain(|one| one.by != RefusedBy::Syscalls || one.right != Some(Right::Subprocess));
         }
         if knows(TriedKind::Connect) {
-            // Looking up a name opens a socket to a cache of names first, on machines that have one or not.
-            let is_part_of_it =
-                |one: &Refusal| one.right == Some(Right::AnyNetwork) || one.what == UNIX_SOCKET;
-            all.retain(|one| one.by != RefusedBy::Syscalls || !is_part_of_it(one));
+            all.retain(|one| one.by != RefusedBy::Syscalls || one.right != Some(Right::AnyNetwork));
         }
-        tried.iter().map(in_words).for_each(|refusal| {
+        tried.into_iter().map(in_words).for_each(|refusal| {
             match all.iter_mut().find(|known| known.what == refusal.what) {
                 Some(known) => known.count += 1,
                 None => all.push(refusal),
@@ -142,8 +147,10 @@ async fn take_over(
     egress: &Egress,
     refused: Arc<Refused>,
     proxy: &OnceLock<Proxy>,
+    is_filtered: bool,
 ) -> io::Result<Option<Notices>> {
     let handed = receive_descriptors(calls).await?;
+    handed.check(is_filtered)?;
     if let Some(listener) = handed.proxy {
         let secrets = door.caller.confinement.secrets.clone();
         let started = egress.serve(listener.into(), door, secrets)?;
@@ -195,6 +202,12 @@ async fn answer_host_calls(calls: UnixStream, host: &dyn HostCalls, caller: &Pro
     }
     // The worker may go on without asking anything: what it hands over stays heard.
     std::future::pending().await
+}
+
+/// False for something to read that does not exist: a worker cannot tell it from what it was not given.
+fn is_there(tried: &Tried) -> bool {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    tried.kind != TriedKind::Read || statat(CWD, &tried.target, flags).is_ok()
 }
 
 /// What a worker noticed, as receipts say it.

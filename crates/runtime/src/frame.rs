@@ -53,6 +53,17 @@ impl Frames {
         self.outgoing[..HEADER_BYTES]
             .copy_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
         self.outgoing.extend_from_slice(attachment);
+        self.flush().await
+    }
+
+    /// Sends raw bytes that a frame announced before.
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.outgoing.clear();
+        self.outgoing.extend_from_slice(bytes);
+        self.flush().await
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
         let sent = match (&self.socket).write(&self.outgoing) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             sent => sent?,

@@ -64,9 +64,8 @@ impl Machine {
         };
         let starts_by = StartsBy::Exec(path);
         let prepared = self.sandbox.prepare(needs.confinement, files, starts_by, needs.listening)?;
-        let prepared = prepared.with_own_network(needs.confinement.network);
         let enforcement = prepared.enforcement.clone();
-        let identity = if prepared.namespaces.is_some() { Identity::Own } else { Identity::Shared };
+        let identity = if prepared.has_namespaces() { Identity::Own } else { Identity::Shared };
         let group = self.enforcer.group(needs.limits)?;
         let entrances = group.as_ref().map(Group::entrances).transpose().map_err(failed)?.unwrap_or_default();
         let limits = self.enforcer.of_process(needs.limits, needs.reserved_bytes, identity);

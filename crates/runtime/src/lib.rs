@@ -32,7 +32,7 @@ mod local_model; // a language model in a process of its own
 
 pub use self::{
     agent::{Afterwards, Agent, Answer, Call, Done, HostCalls, LoadFailed, Loaded, Program, Usage},
-    confinement::{Confinement, Layer, Scratch},
+    confinement::{Confinement, GrantedPlace, Layer, Scratch},
     local_model::{LOCAL_MODEL_PROGRAM, LocalModel},
     log::{Clear, NativeStream},
     native::{

@@ -16,13 +16,15 @@ use crate::{
     limits::{Identity, reserved_bytes},
     programs::{Programs, Surface},
     runners::Runners,
-    sandbox::{self, Entry, LanguageFiles, Listening, Namespaces, Prepared, Sandbox, StartsBy},
+    sandbox::{self, LanguageFiles, Listening, Prepared, PreparedRoot, Sandbox, StartsBy, ZygoteView},
     worker::{Killer, Started},
     zygote::Zygote,
 };
 use roost_protocol::{Dependencies, Failure, NamespaceRecipe, NetworkMode, Reason, Recipe};
 use std::{
     collections::HashMap,
+    io,
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -37,7 +39,22 @@ pub(crate) struct Python {
     environments: Environments,
     interpreters: OnceCell<Vec<Interpreter>>,
     /// By interpreter, and by whether its workers may use the real network.
-    zygotes: Mutex<HashMap<(PathBuf, bool), Arc<Zygote>>>,
+    zygotes: Mutex<HashMap<(PathBuf, bool), Arc<Parent>>>,
+}
+
+/// A zygote, and what it sees. It never sees a package: those are for workers, in their sandbox.
+#[derive(Debug)]
+struct Parent {
+    zygote: Arc<Zygote>,
+    view: ZygoteView,
+}
+
+/// What a file runs on.
+struct Chosen {
+    interpreter: PathBuf,
+    version: PythonVersion,
+    /// The environment with its packages, where it has any.
+    environment: Option<PathBuf>,
 }
 
 impl Python {
@@ -69,9 +86,9 @@ impl Python {
 
     /// Forks a worker that waits for its first frame, by which it enters its sandbox.
     pub(crate) async fn start(&self, program: &Program, machine: &Machine) -> Result<Started, Failure> {
-        let (path, version, has_packages) = self.interpreter_for(&program.dependencies).await?;
-        let network = program.confinement.network;
-        let zygote = self.zygote(&path, has_packages, network, &machine.sandbox)?;
+        let Chosen { interpreter, version, environment } =
+            self.choose(&program.dependencies, machine).await?;
+        let parent = self.parent(&interpreter, program.confinement.network, &machine.sandbox)?;
         let (ends, given) = connection::connect()
             .map_err(|error| Failure::new(Reason::StartFailed, format!("connect a worker: {error}")))?;
         let namespaces = machine.sandbox.namespaces(&program.confinement).map_or(0, |all| all.flags);
@@ -82,33 +99,32 @@ impl Python {
         let mut descriptors = vec![given.channel, given.calls, given.log];
         descriptors.extend(entrances.into_iter().flatten());
         // The host prepares the sandbox while the zygote forks.
-        let forking = zygote.fork(&descriptors, namespaces);
+        let forking = parent.zygote.fork(&descriptors, namespaces);
         let preparing = async {
             machine.sandbox.prepare(
                 &program.confinement,
-                &self.files(&path),
-                StartsBy::Fork,
+                &self.files(&interpreter, environment.as_deref()),
+                StartsBy::Fork(&parent.view),
                 Listening::Nowhere,
             )
         };
         let (forked, prepared) = tokio::join!(forking, preparing);
         let (forked, prepared) = (forked?, prepared?);
         let recipe = recipe(&prepared);
-        if let Some(ruleset) = &prepared.ruleset {
-            sandbox::hand_to_worker(&ends.calls, ruleset).map_err(|error| {
-                Failure::new(Reason::SandboxFailed, format!("hand over the file rules: {error}"))
-            })?;
-        }
+        hand_over(&prepared, &ends.calls).map_err(|error| {
+            Failure::new(Reason::SandboxFailed, format!("hand over the sandbox: {error}"))
+        })?;
         let identity = if namespaces == 0 { Identity::Shared } else { Identity::Own };
         let limits = machine.enforcer.of_process(&program.limits, reserved_bytes(program.language), identity);
         machine.enforcer.confine(forked.pid, &limits)?;
         Ok(Started {
             pid: forked.pid,
             exit: forked.exit,
-            killer: Killer::Zygote(zygote),
+            killer: Killer::Zygote(Arc::clone(&parent.zygote)),
             ends,
             runtime: format!("python {version}"),
             module: None,
+            packages: environment,
             group,
             recipe,
             enforcement: prepared.enforcement,
@@ -116,86 +132,93 @@ impl Python {
     }
 
     /// What a worker of this interpreter has to read, and what it may run where it may run anything.
-    fn files(&self, interpreter: &Path) -> LanguageFiles {
-        let prefix = |program: &Path| program.parent().and_then(Path::parent).map(Path::to_owned);
-        let real = interpreter.canonicalize().unwrap_or_else(|_| interpreter.to_owned());
-        let prefixes: Vec<PathBuf> = [prefix(interpreter), prefix(&real)].into_iter().flatten().collect();
+    fn files(&self, interpreter: &Path, environment: Option<&Path>) -> LanguageFiles {
+        let prefix = interpreter.parent().and_then(Path::parent).map(Path::to_owned);
+        let prefixes: Vec<PathBuf> = prefix.into_iter().chain(environment.map(Path::to_owned)).collect();
         let readable = prefixes.iter().cloned().chain([self.runners.python_folder()]).collect();
         LanguageFiles { readable, programs: prefixes, always_executable: Vec::new() }
     }
 
-    /// The interpreter a file of these dependencies runs on, the folder of modules it may import, and all it reads.
+    /// The program a file of these dependencies runs on, the folder of modules it may import, and all it reads.
     pub(crate) async fn program_for(
         &self,
         dependencies: &Dependencies,
+        machine: &Machine,
     ) -> Result<(PathBuf, PathBuf, LanguageFiles), Failure> {
-        let (path, _, _) = self.interpreter_for(dependencies).await?;
-        let files = self.files(&path);
-        Ok((path, self.runners.python_shims(), files))
+        let Chosen { interpreter, environment, .. } = self.choose(dependencies, machine).await?;
+        let files = self.files(&interpreter, environment.as_deref());
+        let program = environment.map_or(interpreter, |environment| environment.join("bin/python"));
+        Ok((program, self.runners.python_shims(), files))
     }
 
-    /// The running zygote of this interpreter. It runs no agent, and lives where its workers will: in a network with
-    /// nothing in it, unless they may use the real one.
-    fn zygote(
+    /// The running zygote of this interpreter. It runs no agent and no package, and lives where its workers will: in a
+    /// network with nothing in it, unless they may use the real one.
+    fn parent(
         &self,
         interpreter: &Path,
-        has_packages: bool,
         network: NetworkMode,
         sandbox: &Sandbox,
-    ) -> Result<Arc<Zygote>, Failure> {
+    ) -> Result<Arc<Parent>, Failure> {
         let key = (interpreter.to_owned(), network == NetworkMode::Any);
         let mut zygotes = self.zygotes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(zygote) = zygotes.get(&key).filter(|zygote| !zygote.is_gone()) {
-            return Ok(Arc::clone(zygote));
+        if let Some(parent) = zygotes.get(&key).filter(|parent| !parent.zygote.is_gone()) {
+            return Ok(Arc::clone(parent));
         }
         let refuse = |error: std::io::Error| {
             Failure::new(Reason::StartFailed, format!("start {}: {error}", interpreter.display()))
         };
-        let entry = if sandbox.has_namespaces() {
-            Entry::namespaces_only(&Namespaces::of_zygote(network)).map_err(refuse)?
-        } else {
-            Entry::default()
-        };
-        let script = self.runners.python_zygote();
-        let zygote = Arc::new(Zygote::start(interpreter, has_packages, &script, entry).map_err(refuse)?);
-        zygotes.insert(key, Arc::clone(&zygote));
-        Ok(zygote)
+        let view = sandbox.zygote_view(&self.files(interpreter, None));
+        let entry = sandbox.zygote_entry(&view, network).map_err(refuse)?;
+        let zygote = Zygote::start(interpreter, &self.runners.python_zygote(), entry).map_err(refuse)?;
+        let parent = Arc::new(Parent { zygote: Arc::new(zygote), view });
+        zygotes.insert(key, Arc::clone(&parent));
+        Ok(parent)
     }
 
-    async fn interpreter_for(
-        &self,
-        dependencies: &Dependencies,
-    ) -> Result<(PathBuf, PythonVersion, bool), Failure> {
+    async fn choose(&self, dependencies: &Dependencies, machine: &Machine) -> Result<Chosen, Failure> {
         let base = interpreter::choose(self.interpreters().await, dependencies.requires_python.as_deref())?;
+        let chosen =
+            |environment| Chosen { interpreter: base.path.clone(), version: base.version, environment };
         if dependencies.is_empty() {
-            return Ok((base.path.clone(), base.version, false));
+            return Ok(chosen(None));
         }
         let mut all = [&dependencies.required[..], &dependencies.optional[..]].concat();
         all.sort();
-        let failure = match self.environments.interpreter(base, &all).await {
-            Ok(path) => return Ok((path, base.version, true)),
+        let failure = match self.environments.environment(base, &all, machine).await {
+            Ok(environment) => return Ok(chosen(Some(environment))),
             Err(failure) => failure,
         };
         // What is only optional must not keep an agent from running.
         match (&dependencies.required[..], &dependencies.optional[..]) {
             (_, []) => Err(failure),
-            ([], _) => Ok((base.path.clone(), base.version, false)),
-            (required, _) => {
-                let path = self.environments.interpreter(base, required).await?;
-                Ok((path, base.version, true))
-            }
+            ([], _) => Ok(chosen(None)),
+            (required, _) => Ok(chosen(Some(self.environments.environment(base, required, machine).await?))),
         }
     }
+}
+
+/// Gives a worker what it cannot make itself: its file rules and what it sees of files.
+fn hand_over(prepared: &Prepared, calls: &UnixStream) -> io::Result<()> {
+    if let Some(ruleset) = &prepared.ruleset {
+        sandbox::hand_to_worker(calls, ruleset)?;
+    }
+    if let Some(PreparedRoot::Over(_, mounts)) = &prepared.root {
+        mounts.iter().try_for_each(|(_, mount)| sandbox::hand_to_worker(calls, mount))?;
+    }
+    Ok(())
 }
 
 /// The part of the sandbox that a forked worker applies to itself.
 fn recipe(prepared: &Prepared) -> Recipe {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     Recipe {
-        namespaces: prepared.namespaces.as_ref().map(|namespaces| NamespaceRecipe {
-            binds: namespaces.binds.clone(),
-            has_proxy: namespaces.has_proxy,
-        }),
+        namespaces: match &prepared.root {
+            Some(PreparedRoot::Over(namespaces, mounts)) => Some(NamespaceRecipe {
+                mounts: mounts.iter().map(|(target, _)| target.clone()).collect(),
+                has_proxy: namespaces.has_proxy,
+            }),
+            _ => None,
+        },
         filter: prepared.filter.as_ref().map(|filter| STANDARD.encode(filter.bytes())),
         has_rules: prepared.ruleset.is_some(),
         proc_access: sandbox::access_to_proc(),

@@ -80,7 +80,7 @@ impl Runners {
     /// Lays the files out below `cache`, once per digest; complete or not at all.
     pub(crate) fn unpack(cache: &Path) -> io::Result<Self> {
         let parent = cache.join("runners");
-        let folder = parent.join(Self::digest().short());
+        let folder = parent.join(Self::digest().to_string());
         if folder.is_dir() {
             return Ok(Self { folder });
         }

@@ -114,7 +114,7 @@ impl Runtime {
     /// worker would have.
     pub async fn run_alone(&self, mut program: Program, within: Duration) -> Result<Ran, Failure> {
         let python = &self.workers.languages().python;
-        let (interpreter, shims, files) = python.program_for(&program.dependencies).await?;
+        let (interpreter, shims, files) = python.program_for(&program.dependencies, &self.machine).await?;
         program.environment.insert("PYTHONPATH".to_owned(), shims.to_string_lossy().into_owned());
         alone::run_alone(&program, &interpreter, files, &self.machine, within).await
     }

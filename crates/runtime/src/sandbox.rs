@@ -5,7 +5,10 @@
 //! workers in runners/python/sandbox.py after their fork, engines of TypeScript in `entry` before their exec.
 
 mod kernel; // what this kernel can
-mod files; // Landlock: which files
+mod places; // what a path leads to
+mod root; // which files exist for a process
+mod mounting; // and the steps that mount them
+mod files; // the same for Landlock
 mod syscalls; // seccomp: which system calls
 mod filter; // and the instructions that say so
 mod notices; // what the filter refused
@@ -15,6 +18,7 @@ mod birth; // a new process
 mod entry; // and what it does before it is its program
 mod image; // the program to become
 mod descriptors; // what a worker hands to its host
+mod observed; // and what the kernel says of it
 
 pub use self::kernel::landlock_abi;
 pub(crate) use self::{
@@ -26,17 +30,26 @@ pub(crate) use self::{
     image::Image,
     namespaces::{Namespaces, own_places},
     notices::{Notices, Refused},
-    syscalls::{Listening, UNIX_SOCKET},
+    syscalls::Listening,
 };
 
 use self::{
-    files::SystemPlaces,
+    files::{LanguagePlaces, OwnPlaces, SystemPlaces},
     kernel::Kernel,
-    syscalls::{Executing, Filters},
+    namespaces::Maps,
+    observed::Outside,
+    places::OpenPlace,
+    syscalls::{Executing, Filters, Metadata, Wish},
 };
 use crate::confinement::{Confinement, Layer};
 use roost_protocol::{Enforcement, Failure, Level, NetworkMode, Reason};
-use std::{ffi::CStr, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+use std::{
+    ffi::CStr,
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// How far agents stand behind the host in the queue for a processor.
 pub(crate) const AGENT_NICENESS: i32 = 5;
@@ -58,10 +71,10 @@ pub(crate) struct LanguageFiles {
 }
 
 /// Whether the filter may refuse to start programs, or the worker has to become one first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StartsBy {
-    /// Already runs: nothing has to be executed.
-    Fork,
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StartsBy<'a> {
+    /// Already runs, with the view of its zygote: nothing has to be executed.
+    Fork(&'a ZygoteView),
     /// Becomes the program at this path.
     Exec(&'static CStr),
 }
@@ -72,6 +85,7 @@ pub(crate) struct Sandbox {
     kernel: Kernel,
     system: SystemPlaces,
     filters: Filters,
+    outside: Outside,
 }
 
 /// Everything one worker has to apply.
@@ -79,24 +93,37 @@ pub(crate) struct Sandbox {
 pub(crate) struct Prepared {
     pub(crate) ruleset: Option<OwnedFd>,
     pub(crate) filter: Option<Arc<syscalls::Filter>>,
-    pub(crate) namespaces: Option<Namespaces>,
+    pub(crate) root: Option<PreparedRoot>,
     pub(crate) enforcement: Enforcement,
 }
 
+/// How a process comes to a root of its own.
+#[derive(Debug)]
+pub(crate) enum PreparedRoot {
+    /// It makes namespaces, and everything it sees.
+    Whole(Namespaces, root::Part),
+    /// It has that of its zygote, and puts these over it.
+    Over(Namespaces, Vec<(PathBuf, OwnedFd)>),
+}
+
 impl Prepared {
-    /// The same, with a network of its own that nothing was prepared for beforehand.
-    pub(crate) fn with_own_network(mut self, network: NetworkMode) -> Self {
-        self.namespaces = self.namespaces.map(|namespaces| namespaces.with_own_network(network));
-        self
+    /// True when the process is in namespaces of its own.
+    pub(crate) fn has_namespaces(&self) -> bool {
+        self.root.is_some()
     }
 }
+
+/// What a zygote sees: the machine and the language, and nothing of any agent.
+#[derive(Debug, Clone)]
+pub(crate) struct ZygoteView(root::View);
 
 impl Sandbox {
     /// Looks at the kernel, once. Layers that the operator left out count as missing.
     pub(crate) fn detect(left_out: &[Layer]) -> Self {
-        let kernel = Kernel::detect(left_out);
+        let system = SystemPlaces::open();
+        let kernel = Kernel::detect(left_out, &system.view);
         tracing::debug!(?kernel, "what the kernel can enforce");
-        Self { kernel, system: SystemPlaces::open(), filters: Filters::default() }
+        Self { kernel, system, filters: Filters::default(), outside: Outside::look() }
     }
 
     /// The best level there can be here.
@@ -104,13 +131,29 @@ impl Sandbox {
         self.kernel.level()
     }
 
-    pub(crate) fn has_namespaces(&self) -> bool {
-        self.kernel.namespaces
-    }
-
     /// The namespaces a worker is made in.
     pub(crate) fn namespaces(&self, confinement: &Confinement) -> Option<Namespaces> {
         self.kernel.namespaces.then(|| Namespaces::of_worker(confinement))
+    }
+
+    /// What a zygote of this language sees.
+    pub(crate) fn zygote_view(&self, language: &LanguageFiles) -> ZygoteView {
+        ZygoteView(self.system.view.with(&LanguagePlaces::open(language).view))
+    }
+
+    /// How a zygote with this view is made ready.
+    pub(crate) fn zygote_entry(&self, view: &ZygoteView, network: NetworkMode) -> io::Result<Entry> {
+        if !self.kernel.namespaces {
+            return Ok(Entry::default());
+        }
+        let mut view = view.0.clone();
+        view.add(&OpenPlace::open(Path::new("/proc"))?, root::Access::Processes);
+        Entry::of_zygote(&Namespaces::of_zygote(network), view.whole()?)
+    }
+
+    /// Reads from outside what holds for a process, and refuses it when that is less than was promised.
+    pub(crate) fn observe(&self, pid: u32, promised: &Enforcement) -> io::Result<Vec<String>> {
+        self.outside.observe(pid, promised)
     }
 
     /// What a worker with this network would be told to enforce, before it exists.
@@ -123,33 +166,62 @@ impl Sandbox {
         &self,
         confinement: &Confinement,
         language: &LanguageFiles,
-        starts_by: StartsBy,
+        starts_by: StartsBy<'_>,
         listening: Listening,
     ) -> Result<Prepared, Failure> {
         self.check_level(confinement)?;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             Failure::new(Reason::SandboxFailed, format!("prepare {what}: {error}"))
         };
+        let own = OwnPlaces::open(confinement)?;
+        let language = LanguagePlaces::open(language);
         let ruleset = match self.kernel.landlock {
             Some(abi) => {
-                let made = files::ruleset(abi, &self.system, confinement, language, starts_by);
+                let made = files::ruleset(abi, &self.system, &own, &language, confinement, starts_by);
                 Some(made.map_err(|error| failed("the file rules", &error))?)
             }
             None => None,
         };
+        let root = self.root(confinement, &own, &language, starts_by);
+        let root = root.map_err(|error| failed("the root folder", &error))?;
         let filter = if self.kernel.seccomp {
             let may_execute = match starts_by {
                 _ if confinement.may_start_programs => Executing::Anything,
-                StartsBy::Fork => Executing::Nothing,
+                StartsBy::Fork(_) => Executing::Nothing,
                 StartsBy::Exec(path) => Executing::Once(path.as_ptr() as u64),
             };
-            Some(self.filters.get(confinement.network, may_execute, listening))
+            let metadata = if root.is_some() { Metadata::HeldByRoot } else { Metadata::Refused };
+            let network = confinement.network;
+            Some(self.filters.get(Wish { network, may_execute, listening, metadata }))
         } else {
             None
         };
-        let namespaces = self.namespaces(confinement);
         let enforcement = self.kernel.enforcement(confinement.network);
-        Ok(Prepared { ruleset, filter, namespaces, enforcement })
+        Ok(Prepared { ruleset, filter, root, enforcement })
+    }
+
+    /// The files that exist for a worker: those of the machine, of its language, and its own.
+    fn root(
+        &self,
+        confinement: &Confinement,
+        own: &OwnPlaces,
+        language: &LanguagePlaces,
+        starts_by: StartsBy<'_>,
+    ) -> io::Result<Option<PreparedRoot>> {
+        let Some(namespaces) = self.namespaces(confinement) else { return Ok(None) };
+        let of_worker = language.view.with(&own.view);
+        match starts_by {
+            StartsBy::Fork(ZygoteView(base)) => {
+                let parts = base.parts_over(&of_worker)?;
+                let mounts = mounting::detach(&parts, &Maps::of_this_user()?)?;
+                let targets = parts.iter().map(root::Part::target);
+                Ok(Some(PreparedRoot::Over(namespaces, targets.zip(mounts).collect())))
+            }
+            StartsBy::Exec(_) => {
+                let namespaces = namespaces.with_own_network(confinement.network);
+                Ok(Some(PreparedRoot::Whole(namespaces, self.system.view.with(&of_worker).whole()?)))
+            }
+        }
     }
 
     fn check_level(&self, confinement: &Confinement) -> Result<(), Failure> {

@@ -85,6 +85,7 @@ impl TypeScript {
             ends,
             runtime: engine.label(),
             module: Some(module),
+            packages: None,
             group: enclosed.group,
             recipe: Recipe::default(),
             enforcement: enclosed.enforcement,

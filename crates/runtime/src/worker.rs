@@ -50,6 +50,8 @@ pub(crate) struct Started {
     pub(crate) runtime: String,
     /// The converted module, for TypeScript.
     pub(crate) module: Option<PathBuf>,
+    /// The environment with its packages, for Python.
+    pub(crate) packages: Option<PathBuf>,
     pub(crate) group: Option<Group>,
     /// What the worker still has to apply to itself.
     pub(crate) recipe: Recipe,
@@ -108,6 +110,8 @@ pub(crate) struct Worker {
     stray_processes: u32,
     /// Its agent left processes behind.
     is_worn_out: bool,
+    /// Set for the first question: who looks whether it is confined before it is given the source.
+    entering: Option<Arc<Machine>>,
 }
 
 impl Worker {
@@ -119,7 +123,7 @@ impl Worker {
     ) -> Result<(Self, Loaded), LoadFailed> {
         let printed = Arc::new(Printed::new(program.limits.output_bytes()));
         around.logs.follow(&program.file, started.ends.log, Arc::clone(&printed));
-        let attendance = Attendance::begin(started.ends.calls, program, around);
+        let attendance = Attendance::begin(started.ends.calls, program, around, &started.enforcement);
         let mut worker = Self {
             frames: Frames::new(started.ends.channel),
             pid: started.pid,
@@ -140,6 +144,7 @@ impl Worker {
             disk: Disk::of(program),
             stray_processes: 0,
             is_worn_out: false,
+            entering: None,
             noticed: Noticed::default(),
         };
         let source: &[u8] = if started.module.is_some() { &[] } else { &program.source };
@@ -154,26 +159,24 @@ impl Worker {
             limits: program.limits.clone(),
             source_bytes: source.len() as u64,
             module: started.module,
+            packages: started.packages,
             sandbox: started.recipe,
             bounds: bounds(program, worker.enforcement.level),
         };
         let time = Time { within: program.limits.load(), cpu: program.limits.load() };
+        worker.entering = Some(Arc::clone(&around.machine));
         let answer = worker.ask(&ToWorker::Start(&start), source, &time).await.map_err(while_loading);
         worker.taken_in(answer).await
     }
 
-    /// What the first answer means. A worker whose sandbox the host did not see applied is not used.
-    async fn taken_in(mut self, answer: Result<FromWorker, Failure>) -> Result<(Self, Loaded), LoadFailed> {
+    /// What the first answer means.
+    async fn taken_in(self, answer: Result<FromWorker, Failure>) -> Result<(Self, Loaded), LoadFailed> {
         let failed = |worker: &Self, failure, tried: &[Tried]| {
             let refused = worker.attendance.take_refused(tried);
             Err(LoadFailed { failure, refused })
         };
         match answer {
             Ok(FromWorker::Loaded { agents, failures, noticed }) => {
-                if let Err(error) = self.attendance.applied().await {
-                    let message = format!("the worker did not enter its sandbox: {error}");
-                    return Err(Failure::new(Reason::SandboxFailed, message).into());
-                }
                 let refused = self.attendance.take_refused(&noticed.refused);
                 // What was refused while loading explains what the first call gives.
                 self.attendance.put_back(&refused);
@@ -302,8 +305,23 @@ impl Worker {
         let on_the_spot = among.on_the_spot(self.last_answer_took);
         let answered = {
             let frames = &mut self.frames;
+            let (attendance, enforcement) = (&mut self.attendance, &mut self.enforcement);
+            let entering = self.entering.take();
             let mut exchange = pin!(async {
-                frames.send(question, attachment).await?;
+                let Some(machine) = entering else {
+                    frames.send(question, attachment).await?;
+                    return frames.receive::<FromWorker>(on_the_spot).await;
+                };
+                frames.send(question, &[]).await?;
+                if let Err(error) = attendance.applied().await {
+                    // What the worker says of it is better than that it said no more.
+                    return match frames.receive::<FromWorker>(Duration::ZERO).await {
+                        Ok(Some(answer @ FromWorker::Failed { .. })) => Ok(Some(answer)),
+                        _ => Err(io::Error::new(io::ErrorKind::PermissionDenied, error)),
+                    };
+                }
+                enforcement.observed = machine.sandbox.observe(pid, enforcement)?;
+                frames.send_bytes(attachment).await?;
                 frames.receive::<FromWorker>(on_the_spot).await
             });
             tokio::select! {
@@ -331,6 +349,11 @@ impl Worker {
                 }
                 self.is_busy = false;
                 Ok(answer)
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let message =
+                    format!("the worker is not in its sandbox, and was given nothing to run: {error}");
+                Err(Failure::new(Reason::SandboxFailed, message))
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData || error.is_json() => {
                 Err(violation(&error.to_string()))
@@ -435,8 +458,8 @@ fn bounds(program: &Program, level: Level) -> Bounds {
     let own = own.into_iter().map(|(_, place)| place);
     Bounds {
         confined: level > Level::ProcessOnly,
-        readable: confinement.readable.clone(),
-        writable: confinement.writable.iter().cloned().chain(scratch).chain(own).collect(),
+        readable: confinement.all_readable().cloned().collect(),
+        writable: confinement.all_writable().cloned().chain(scratch).chain(own).collect(),
         may_start_programs: confinement.may_start_programs,
         network: confinement.network,
         withheld: program.withheld.clone(),

@@ -64,12 +64,7 @@ enum Event {
 
 impl Zygote {
     /// Starts the interpreter with the runner.
-    pub(crate) fn start(
-        interpreter: &Path,
-        has_packages: bool,
-        script: &Path,
-        entry: Entry,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(interpreter: &Path, script: &Path, entry: Entry) -> io::Result<Self> {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
@@ -77,12 +72,10 @@ impl Zygote {
             None,
         )?;
         rustix::io::ioctl_fionbio(&theirs, false)?;
-        let mut arguments: Vec<OsString> = vec!["-I".into(), "-B".into(), "-u".into()];
-        if !has_packages {
-            // Without site-packages: what an agent can import must not depend on what this machine has installed.
-            arguments.push("-S".into());
-        }
-        arguments.push(script.into());
+        // Without site-packages: they would run code of packages here, where nothing confines it, and what an agent can
+        // import must not depend on what this machine has installed.
+        let arguments: Vec<OsString> =
+            vec!["-I".into(), "-S".into(), "-B".into(), "-u".into(), script.into()];
         let process = Launch {
             program: interpreter,
             arguments,

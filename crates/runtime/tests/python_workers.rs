@@ -99,6 +99,8 @@ impl Bench {
         Confinement {
             readable: vec![file.to_owned()],
             writable: vec![self.home.path().to_owned()],
+            granted: Vec::new(),
+            closed: Vec::new(),
             own_folders: 1,
             scratch,
             may_start_programs: true,

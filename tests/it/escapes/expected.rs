@@ -16,6 +16,18 @@ pub(super) const SEEN: &[(&str, &[&str])] = &[
     ("rename_in", &["/movable.txt"]),
     ("write_outside", &["change "]),
     ("write_home", &["/.roost-probe-"]),
+    ("stat_outside", &["/secret.txt"]),
+    ("chmod_outside", &["/secret.txt"]),
+    ("chmod_home", &["/.ssh"]),
+    ("utime_outside", &["/secret.txt"]),
+    ("xattr_outside", &["/secret.txt"]),
+    ("chown_own", &["change who owns a file"]),
+    ("setuid_chmod", &["make a file run as its owner"]),
+    ("setuid_fchmod", &["make a file run as its owner"]),
+    ("setuid_fchmodat2", &["make a file run as its owner"]),
+    ("setuid_open", &["make a file run as its owner"]),
+    ("setuid_mknod", &["make a file run as its owner"]),
+    ("setgid_folder", &["make a file run as its owner"]),
     ("core_pattern", &["change /proc/sys/kernel/core_pattern"]),
     ("devices", &["read /dev/"]),
     ("fill_disk", &["disk"]),
@@ -66,6 +78,12 @@ const TYPESCRIPT: &[Engine] = &[Engine::Node, Engine::Deno];
 
 /// The fewer the better. What is seen by now has to leave this list.
 pub(super) const NOT_SEEN: &[NotSeen] = &[
+    NotSeen {
+        probe: "stat_outside",
+        engines: &[Engine::Python],
+        only_with_programs: false,
+        why: "Python tells nobody of a look at a path; there is nothing to see at it",
+    },
     NotSeen {
         probe: "worker_thread",
         engines: TYPESCRIPT,

@@ -13,7 +13,9 @@ use crate::{
 };
 use roost_apps::native::NativeManifest;
 use roost_protocol::{Access, Digest, Failure, Limits, Reason, Right};
-use roost_runtime::{Confinement, MayReach, NativeApp, NativeProgram, Reached, Scratch, Verdict};
+use roost_runtime::{
+    Confinement, GrantedPlace, MayReach, NativeApp, NativeProgram, Reached, Scratch, Verdict,
+};
 use std::{
     fs::DirBuilder,
     io,
@@ -103,18 +105,17 @@ pub(super) fn program(
     let AppPlaces { folder, data, run, mark, scratch } = places;
     let mut variables = settings.environment.clone();
     variables.insert("TMPDIR".to_owned(), scratch.temporary.to_string_lossy().into_owned());
-    let mut readable = vec![folder.clone()];
-    let mut writable = vec![data.clone(), run.clone()];
+    let readable = vec![folder.clone()];
+    let writable = vec![data.clone(), run.clone()];
     let own_folders = writable.len();
-    for right in rights {
-        if let Right::Files { access, place } = right {
-            let path = place.path(settings.surface.user_home.as_deref().unwrap_or(Path::new("/")));
-            match access {
-                Access::Read => readable.push(path),
-                Access::Write => writable.push(path),
-            }
+    let user_home = settings.surface.user_home.as_deref().unwrap_or(Path::new("/"));
+    let granted = rights.iter().filter_map(|right| match right {
+        Right::Files { access, place } => {
+            Some(GrantedPlace { path: place.path(user_home), is_writable: *access == Access::Write })
         }
-    }
+        _ => None,
+    });
+    let granted = granted.collect();
     Ok(NativeProgram {
         id: manifest.id.to_string(),
         name: manifest.name.clone(),
@@ -129,6 +130,8 @@ pub(super) fn program(
         confinement: Confinement {
             readable,
             writable,
+            granted,
+            closed: crate::gate::own_files(settings.home.root()),
             own_folders,
             scratch,
             may_start_programs: rights.contains(&Right::Subprocess),

@@ -140,6 +140,16 @@ impl NativeApp {
         let (sender, exit) = watch::channel(None);
         drop(tokio::spawn(keep(child, killed, sender)));
         let handed = receive_descriptors(&ours).await.map_err(refuse)?;
+        handed.check(enclosed.enforcement.seccomp).map_err(refuse)?;
+        let mut enforcement = machine.enforcer.complete(enclosed.enforcement);
+        match machine.sandbox.observe(pid, &enforcement) {
+            Ok(observed) => enforcement.observed = observed,
+            // The kernel shows less and less of a process that ends. How it ended is said where its answer is waited for.
+            Err(error) if tokio::time::timeout(END_WITHIN, ended(&mut exit.clone())).await.is_err() => {
+                return Err(refuse(error));
+            }
+            Err(_) => {}
+        }
         let refused = Arc::new(Refused::default());
         let (notices, proxy) = attend(handed, program, around, &refused).map_err(refuse)?;
         Ok(Self {
@@ -149,7 +159,7 @@ impl NativeApp {
             exit,
             kill: Mutex::new(Some(kill)),
             refused,
-            enforcement: machine.enforcer.complete(enclosed.enforcement),
+            enforcement,
             socket: program.socket.clone(),
             mark: program.mark.clone(),
             wall: program.limits.wall(),

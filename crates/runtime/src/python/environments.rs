@@ -5,12 +5,16 @@
 
 use super::interpreter::Interpreter;
 use crate::{
+    alone::Standalone,
+    confinement::{Confinement, Scratch},
+    languages::{Machine, Needs},
     process::{self, Ran, find_program},
     programs::Surface,
+    sandbox::{LanguageFiles, Listening},
 };
-use roost_protocol::{Digest, Failure, Reason};
+use roost_protocol::{Digest, Failure, Level, Limits, NetworkMode, Reason};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
@@ -56,25 +60,25 @@ impl Environments {
         (self.folder.clone(), entries.filter(|entry| entry.path().join(LOCK_FILE).is_file()).count())
     }
 
-    /// The interpreter of the environment with these packages; made now if it is not there yet.
-    pub(crate) async fn interpreter(
+    /// The environment with these packages; made now if it is not there yet.
+    pub(crate) async fn environment(
         &self,
         base: &Interpreter,
         requirements: &[String],
+        machine: &Machine,
     ) -> Result<PathBuf, Failure> {
         let home = self.place(base, requirements);
-        let program = home.join("bin/python");
         if home.join(LOCK_FILE).is_file() {
-            return Ok(program);
+            return Ok(home);
         }
         let lock = Arc::clone(
             self.making.lock().unwrap_or_else(PoisonError::into_inner).entry(home.clone()).or_default(),
         );
         let _one_at_a_time = lock.lock().await;
         if !home.join(LOCK_FILE).is_file() {
-            self.make(base, requirements, &home).await?;
+            self.make(base, requirements, &home, machine).await?;
         }
-        Ok(program)
+        Ok(home)
     }
 
     /// The uv that makes environments, if one was found or fetched before.
@@ -132,10 +136,16 @@ impl Environments {
     fn place(&self, base: &Interpreter, requirements: &[String]) -> PathBuf {
         let mut key = format!("{}\n{}\n", base.version, base.path.display());
         requirements.iter().for_each(|requirement| key.extend([requirement, "\n"]));
-        self.folder.join(Digest::of(key.as_bytes()).short())
+        self.folder.join(Digest::of(key.as_bytes()).to_string())
     }
 
-    async fn make(&self, base: &Interpreter, requirements: &[String], home: &Path) -> Result<(), Failure> {
+    async fn make(
+        &self,
+        base: &Interpreter,
+        requirements: &[String],
+        home: &Path,
+        machine: &Machine,
+    ) -> Result<(), Failure> {
         let unavailable = |error: io::Error| {
             Failure::new(Reason::DependencyUnavailable, format!("make {}: {error}", home.display()))
         };
@@ -174,12 +184,21 @@ impl Environments {
                 .chain(["--python".into(), python.into(), locked.clone().into()])
                 .collect(),
         ];
+        let mut before = None;
         for arguments in steps {
+            // Packages come with the last step; what was there before them must be the same afterwards.
+            before = Skeleton::of(&environment).ok();
             let ran = process::run(&uv, &arguments, &self.surface.tool_environment, INSTALL_WITHIN).await?;
             if !ran.succeeded {
                 return Err(explain(&ran, requirements));
             }
         }
+        if before.is_none() || Skeleton::of(&environment).ok() != before {
+            let message = "a package changed the environment that it was installed into";
+            return Err(Failure::new(Reason::DependencyInvalid, message));
+        }
+        compile(base, &environment, staging.path(), machine).await?;
+        make_read_only(&environment).map_err(unavailable)?;
         fs::rename(&locked, environment.join(LOCK_FILE)).map_err(unavailable)?;
         match fs::rename(&environment, home) {
             // Another host of this home was quicker with the same set.
@@ -211,6 +230,91 @@ impl Environments {
             .with_next("install uv, for example with `pip install uv`, then run `roost agents --refresh`")
         })
     }
+}
+
+/// The parts of an environment that decide which Python runs in it.
+#[derive(Debug, PartialEq, Eq)]
+struct Skeleton {
+    configuration: Vec<u8>,
+    interpreter: PathBuf,
+}
+
+impl Skeleton {
+    fn of(environment: &Path) -> io::Result<Self> {
+        let configuration = environment.join("pyvenv.cfg");
+        let is_file = fs::symlink_metadata(&configuration)?.is_file();
+        Ok(Self {
+            configuration: if is_file { fs::read(configuration)? } else { Vec::new() },
+            interpreter: fs::read_link(environment.join("bin/python"))?,
+        })
+    }
+}
+
+/// Compiles all modules, which otherwise every worker would do again at its start. Nothing of them is run, and whoever
+/// reads them is confined.
+async fn compile(
+    base: &Interpreter,
+    environment: &Path,
+    staging: &Path,
+    machine: &Machine,
+) -> Result<(), Failure> {
+    let scratch = Scratch::below(&staging.join("scratch"));
+    for folder in scratch.folders() {
+        fs::create_dir_all(folder).map_err(|error| {
+            Failure::new(Reason::DependencyUnavailable, format!("make {}: {error}", folder.display()))
+        })?;
+    }
+    let confinement = Confinement {
+        readable: Vec::new(),
+        writable: vec![environment.to_owned()],
+        granted: Vec::new(),
+        closed: Vec::new(),
+        own_folders: 0,
+        scratch,
+        may_start_programs: false,
+        network: NetworkMode::None,
+        secrets: Vec::new(),
+        required: Level::ProcessOnly,
+    };
+    let limits = Limits::default();
+    let prefix = base.path.parent().and_then(Path::parent).map(Path::to_owned);
+    let compiling = Standalone {
+        interpreter: &base.path,
+        arguments: words(&["-I", "-S", "-m", "compileall", "-q"])
+            .chain([environment.join("lib").into()])
+            .collect(),
+        environment: &BTreeMap::new(),
+        needs: Needs {
+            confinement: &confinement,
+            limits: &limits,
+            reserved_bytes: 0,
+            listening: Listening::Nowhere,
+        },
+        files: LanguageFiles { readable: prefix.into_iter().collect(), ..LanguageFiles::default() },
+        name: "the compiler of packages".to_owned(),
+    };
+    let compiled = compiling.run(machine, INSTALL_WITHIN).await?;
+    if !compiled.succeeded {
+        // Some packages ship files for other versions of Python; those stay as they are.
+        tracing::debug!(said = compiled.stderr, "compile packages");
+    }
+    Ok(())
+}
+
+/// Takes the right to write from every file. Links are left alone: what they lead to is not the environment's.
+fn make_read_only(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            make_read_only(&entry.path())?;
+        } else if kind.is_file() {
+            let mut permissions = entry.metadata()?.permissions();
+            permissions.set_readonly(true);
+            fs::set_permissions(entry.path(), permissions)?;
+        }
+    }
+    Ok(())
 }
 
 fn words<'a>(words: &'a [&'a str]) -> impl Iterator<Item = OsString> + 'a {

@@ -7,10 +7,10 @@
 use super::watch;
 use rustix::process::{Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 use std::{
+    cell::Cell,
     io,
     os::fd::{AsFd as _, FromRawFd as _, OwnedFd},
     ptr,
-    sync::atomic::{AtomicI32, Ordering},
 };
 use tokio::io::unix::AsyncFd;
 
@@ -45,10 +45,23 @@ fn collect(held: &OwnedFd) -> rustix::io::Result<()> {
     waitid(WaitId::PidFd(held.as_fd()), WaitIdOptions::EXITED).map(drop)
 }
 
-/// What the new process finds: its steps, and where it says why they did not lead to a program.
+/// Which step a new process is at, for whoever asks why it did not become a program.
+#[derive(Debug)]
+pub(super) struct Progress(Cell<&'static str>);
+
+impl Progress {
+    /// Says what is tried next.
+    pub(super) fn at(&self, step: &'static str) {
+        self.0.set(step);
+    }
+}
+
+/// What the new process finds: its steps, and where it says why they did not lead to a program. It is the only one that
+/// runs in this memory meanwhile, as far as this value goes.
 struct Cradle<'a> {
-    steps: &'a dyn Fn() -> io::Error,
-    failed_with: AtomicI32,
+    steps: &'a dyn Fn(&Progress) -> io::Error,
+    progress: Progress,
+    failed_with: Cell<i32>,
 }
 
 /// Makes a process in new namespaces of these kinds and lets it take its steps; they come back only when they did not
@@ -59,10 +72,10 @@ struct Cradle<'a> {
 #[expect(unsafe_code, reason = "no safe call makes a process without copying the host")]
 pub(super) fn give_birth(
     namespaces: libc::c_int,
-    steps: &(dyn Fn() -> io::Error + Sync),
+    steps: &dyn Fn(&Progress) -> io::Error,
 ) -> io::Result<Born> {
     let stack = Stack::new()?;
-    let cradle = Cradle { steps, failed_with: AtomicI32::new(0) };
+    let cradle = Cradle { steps, progress: Progress(Cell::new("")), failed_with: Cell::new(0) };
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | namespaces;
     let mut held: libc::c_int = -1;
     // A handler of the host that ran in the new process would run in the host's memory.
@@ -77,11 +90,16 @@ pub(super) fn give_birth(
     let pid = made?.unsigned_abs();
     // SAFETY: the kernel made this descriptor for us a moment ago.
     let born = Born { pid, held: unsafe { OwnedFd::from_raw_fd(held) } };
-    match cradle.failed_with.load(Ordering::Acquire) {
-        0 => Ok(born),
-        code => {
+    match (cradle.failed_with.get(), cradle.progress.0.get()) {
+        (0, _) => Ok(born),
+        (code, step) => {
             collect(&born.held)?;
-            Err(io::Error::from_raw_os_error(code))
+            let error = io::Error::from_raw_os_error(code);
+            Err(if step.is_empty() {
+                error
+            } else {
+                io::Error::new(error.kind(), format!("{step}: {error}"))
+            })
         }
     }
 }
@@ -91,8 +109,8 @@ extern "C" fn begin(cradle: *mut libc::c_void) -> libc::c_int {
     // SAFETY: it is the one above, and lives until this process is over or another program.
     let cradle = unsafe { &*cradle.cast::<Cradle<'_>>() };
     forget_handlers();
-    let why = (cradle.steps)();
-    cradle.failed_with.store(why.raw_os_error().unwrap_or(libc::EIO), Ordering::Release);
+    let why = (cradle.steps)(&cradle.progress);
+    cradle.failed_with.set(why.raw_os_error().unwrap_or(libc::EIO));
     1
 }
 

@@ -8,7 +8,7 @@ use std::{
     io::{self, IoSlice, IoSliceMut},
     mem::MaybeUninit,
     os::{
-        fd::{AsFd as _, BorrowedFd, OwnedFd},
+        fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
     time::Duration,
@@ -27,9 +27,29 @@ pub(crate) struct HandedOver {
     pub(crate) proxy: Option<OwnedFd>,
 }
 
+impl HandedOver {
+    /// Refuses a process that has a filter and lets nobody hear of it.
+    pub(crate) fn check(&self, is_filtered: bool) -> io::Result<()> {
+        let is_listener = |descriptor: &OwnedFd| {
+            std::fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
+                .is_ok_and(|link| link.to_string_lossy().contains("seccomp"))
+        };
+        match (&self.notices, is_filtered) {
+            (None, false) => Ok(()),
+            (Some(listener), _) if is_listener(listener) => Ok(()),
+            _ => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "refused system calls would be heard by nobody",
+            )),
+        }
+    }
+}
+
 /// Kinds of descriptors, as runners name them.
 pub(crate) const NOTICES: u8 = b'n';
 pub(crate) const PROXY: u8 = b'p';
+/// A piece of a root folder, ready to be mounted.
+pub(crate) const MOUNT: u8 = b'm';
 /// Nothing more comes.
 pub(crate) const DONE: u8 = b'.';
 
@@ -43,6 +63,14 @@ pub(crate) fn hand_to_worker(socket: &UnixStream, descriptor: &OwnedFd) -> io::R
     }
     sendmsg(socket, &[IoSlice::new(b"r")], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
+}
+
+/// Takes a mount that a process which is over by now handed over.
+pub(super) fn receive_mount(socket: &UnixStream) -> io::Result<OwnedFd> {
+    match receive_one(socket.as_fd())? {
+        (MOUNT, Some(descriptor)) => Ok(descriptor),
+        _ => Err(io::Error::other("no mount was handed over")),
+    }
 }
 
 /// Receives until the worker says that it is done, which it does before it reads the agent.

@@ -4,7 +4,12 @@
 //! and another of its threads may hold any lock.
 
 use super::{
-    AGENT_NICENESS, Born, Image, Namespaces, PROXY_PORT, Prepared, birth::give_birth, descriptors, files,
+    AGENT_NICENESS, Born, Image, Namespaces, PROXY_PORT, Prepared, PreparedRoot,
+    birth::{Progress, give_birth},
+    descriptors, files,
+    mounting::{become_root, change_to, mount_processes, run_in_namespaces, stage},
+    namespaces::{Maps, OF_EVERY_WORKER},
+    root::Part,
     syscalls::Filter,
 };
 use crate::process::WhenHostDies;
@@ -12,10 +17,7 @@ use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use std::{
     ffi::{CStr, CString},
     io,
-    os::{
-        fd::{AsRawFd as _, OwnedFd, RawFd},
-        unix::ffi::OsStrExt as _,
-    },
+    os::fd::{AsRawFd as _, OwnedFd, RawFd},
     sync::Arc,
 };
 
@@ -35,31 +37,19 @@ pub(crate) struct Entry {
     limits: Vec<(libc::__rlimit_resource_t, u64)>,
 }
 
-/// Namespaces as text for the kernel.
+/// Namespaces in the form the kernel takes them.
 #[derive(Debug)]
-struct Ready {
+pub(super) struct Ready {
     flags: libc::c_int,
-    user_map: CString,
-    group_map: CString,
-    binds: Vec<(CString, CString)>,
+    maps: Maps,
+    root: Part,
     has_proxy: bool,
 }
 
 impl Ready {
-    fn new(namespaces: &Namespaces) -> io::Result<Self> {
-        let text = |text: &[u8]| CString::new(text).map_err(io::Error::other);
-        let map = |id: u32| text(format!("{id} {id} 1").as_bytes());
-        let binds = namespaces
-            .binds
-            .iter()
-            .map(|(from, to)| Ok((text(from.as_os_str().as_bytes())?, text(to.as_os_str().as_bytes())?)));
-        Ok(Self {
-            flags: namespaces.flags,
-            user_map: map(namespaces.user)?,
-            group_map: map(namespaces.group)?,
-            binds: binds.collect::<io::Result<_>>()?,
-            has_proxy: namespaces.has_proxy,
-        })
+    pub(super) fn new(namespaces: &Namespaces, root: Part) -> io::Result<Self> {
+        let Namespaces { flags, has_proxy } = *namespaces;
+        Ok(Self { flags, maps: Maps::of_this_user()?, root, has_proxy })
     }
 
     fn has_own_processes(&self) -> bool {
@@ -85,16 +75,19 @@ impl Newborn {
         let Self { image, working_directory, descriptors, when_host_dies, entry } = self;
         let descriptors = descriptors.into_iter().map(out_of_the_way).collect::<io::Result<Vec<_>>>()?;
         let host = out_of_the_way(pidfd_open(getpid(), PidfdFlags::empty())?)?;
-        let steps = || -> io::Result<()> {
+        let steps = |progress: &Progress| -> io::Result<()> {
             for (number, descriptor) in (0..).zip(&descriptors) {
                 become_descriptor(descriptor, number)?;
             }
+            entry.apply(when_host_dies, &host, progress)?;
+            progress.at("");
             change_to(&working_directory)?;
-            entry.apply(when_host_dies, &host)?;
             close_from(u32::try_from(descriptors.len()).unwrap_or(u32::MAX))?;
             image.become_it()
         };
-        let why = || steps().err().unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOEXEC));
+        let why = |progress: &Progress| {
+            steps(progress).err().unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOEXEC))
+        };
         give_birth(entry.namespaces.as_ref().map_or(0, |ready| ready.flags), &why)
     }
 }
@@ -105,9 +98,10 @@ fn out_of_the_way(descriptor: OwnedFd) -> io::Result<OwnedFd> {
 }
 
 impl Entry {
-    /// Only namespaces; files and system calls stay open. For a process that runs no agent itself.
-    pub(crate) fn namespaces_only(namespaces: &Namespaces) -> io::Result<Self> {
-        Ok(Self { namespaces: Some(Ready::new(namespaces)?), ..Self::default() })
+    /// Namespaces with a root of their own and no powers in them; system calls stay open. For a process that runs no
+    /// agent itself.
+    pub(crate) fn of_zygote(namespaces: &Namespaces, root: Part) -> io::Result<Self> {
+        Ok(Self { namespaces: Some(Ready::new(namespaces, root)?), ..Self::default() })
     }
 
     /// The whole sandbox, for a process that becomes an engine.
@@ -118,7 +112,10 @@ impl Entry {
         hand_over_on: RawFd,
     ) -> io::Result<Self> {
         Ok(Self {
-            namespaces: prepared.namespaces.as_ref().map(Ready::new).transpose()?,
+            namespaces: match prepared.root {
+                Some(PreparedRoot::Whole(namespaces, root)) => Some(Ready::new(&namespaces, root)?),
+                _ => None,
+            },
             ruleset: prepared.ruleset.map(out_of_the_way).transpose()?,
             filter: prepared.filter,
             hand_over_on: Some(hand_over_on),
@@ -127,7 +124,7 @@ impl Entry {
         })
     }
 
-    fn apply(&self, when_host_dies: WhenHostDies, host: &OwnedFd) -> io::Result<()> {
+    fn apply(&self, when_host_dies: WhenHostDies, host: &OwnedFd, progress: &Progress) -> io::Result<()> {
         leave_session()?;
         step_back()?;
         self.groups.iter().try_for_each(|group| write_all(group.as_raw_fd(), b"0"))?;
@@ -138,29 +135,37 @@ impl Entry {
         }
         set(libc::PR_SET_CHILD_SUBREAPER, 1)?;
         let proc = match &self.namespaces {
-            Some(ready) => enter(ready)?,
+            Some(ready) => enter(ready, progress)?,
             None => Proc::Shared,
         };
-        self.close_the_doors(proc)?;
+        self.close_the_doors(proc, progress)?;
+        progress.at("set limits");
         // Last: until it becomes the program, the process has all descriptors of the host, which count.
         self.limits.iter().try_for_each(|(resource, value)| limit(*resource, *value))
     }
 
     /// Files and system calls, in this order: the filter would refuse what the steps before it need.
-    fn close_the_doors(&self, proc: Proc) -> io::Result<()> {
+    fn close_the_doors(&self, proc: Proc, progress: &Progress) -> io::Result<()> {
+        progress.at("listen for the proxy");
         if let (Some(hand_over_on), Some(ready)) = (self.hand_over_on, &self.namespaces)
             && ready.has_proxy
         {
             hand_over(hand_over_on, descriptors::PROXY, Some(listen()?))?;
         }
         let is_confined = self.namespaces.is_some() || self.ruleset.is_some() || self.filter.is_some();
-        if is_confined && self.hand_over_on.is_some() {
-            give_up_powers()?;
+        if is_confined {
+            progress.at("give up powers");
+            match self.hand_over_on {
+                Some(_) => give_up_powers()?,
+                None => keep_power_to_map_root()?,
+            }
             set(libc::PR_SET_NO_NEW_PRIVS, 1)?;
         }
+        progress.at("restrict files");
         if let Some(ruleset) = &self.ruleset {
             restrict_files(ruleset, proc)?;
         }
+        progress.at("filter system calls");
         if let (Some(filter), Some(hand_over_on)) = (&self.filter, self.hand_over_on) {
             let listener = install(filter)?;
             hand_over(hand_over_on, descriptors::NOTICES, Some(listener))?;
@@ -172,22 +177,12 @@ impl Entry {
     }
 }
 
-/// True when this machine lets us make every namespace a worker gets, for it is tried out.
-pub(super) fn can_make_namespaces() -> bool {
-    const IT_WORKS: i32 = libc::ECANCELED;
-    let namespaces = Namespaces {
-        flags: libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWNS,
-        // Some systems let everybody make namespaces and nobody use them.
-        binds: vec![("/tmp".into(), "/tmp".into())],
-        ..Namespaces::of_zygote(roost_protocol::NetworkMode::None)
-    };
-    let Ok(ready) = Ready::new(&namespaces) else { return false };
-    let tried = give_birth(ready.flags, &|| match enter(&ready) {
-        // Nothing has to be executed: the error that ends the process says that it got this far.
-        Ok(_) => io::Error::from_raw_os_error(IT_WORKS),
-        Err(error) => error,
-    });
-    tried.is_err_and(|error| error.raw_os_error() == Some(IT_WORKS))
+/// Tries what a worker does to have a root, processes and a network of its own; an error says which step this machine
+/// does not allow.
+pub(super) fn try_namespaces(root: Part) -> io::Result<()> {
+    let namespaces = Namespaces { flags: OF_EVERY_WORKER | libc::CLONE_NEWNET, has_proxy: false };
+    let ready = Ready::new(&namespaces, root)?;
+    run_in_namespaces(ready.flags, &|progress| enter(&ready, progress).map(drop))
 }
 
 /// Puts a descriptor at the number it is to have.
@@ -195,12 +190,6 @@ pub(super) fn can_make_namespaces() -> bool {
 fn become_descriptor(descriptor: &OwnedFd, number: RawFd) -> io::Result<()> {
     // SAFETY: numbers go in and out; whatever had the number in this process is not used in it.
     check(unsafe { libc::dup2(descriptor.as_raw_fd(), number) })
-}
-
-#[expect(unsafe_code, reason = "the safe form may allocate")]
-fn change_to(folder: &CStr) -> io::Result<()> {
-    // SAFETY: the path is a text that outlives the call.
-    check(unsafe { libc::chdir(folder.as_ptr()) })
 }
 
 /// A process can be heard to end, and so can be asked whether it did.
@@ -215,7 +204,7 @@ fn refuse_if_gone(process: &OwnedFd) -> io::Result<()> {
     }
 }
 
-fn check(answer: libc::c_int) -> io::Result<()> {
+pub(super) fn check(answer: libc::c_int) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -248,63 +237,55 @@ enum Proc {
     Shared,
 }
 
-/// Makes itself at home in the namespaces it was made in.
-fn enter(ready: &Ready) -> io::Result<Proc> {
+/// Makes itself at home in the namespaces it was made in: its identity, its root, its view of processes.
+fn enter(ready: &Ready, progress: &Progress) -> io::Result<Proc> {
+    progress.at("map the user");
+    write_maps(&ready.maps)?;
+    stage(&ready.root, progress)?;
+    let has_own = ready.has_own_processes() && mount_processes(progress)?;
+    become_root(progress)?;
+    Ok(if has_own { Proc::Own } else { Proc::Shared })
+}
+
+/// The same ids inside as outside, and no others.
+pub(super) fn write_maps(maps: &Maps) -> io::Result<()> {
     write_file(c"/proc/self/setgroups", b"deny")?;
-    write_file(c"/proc/self/uid_map", ready.user_map.as_bytes())?;
-    write_file(c"/proc/self/gid_map", ready.group_map.as_bytes())?;
-    for (from, to) in &ready.binds {
-        bind(from, to)?;
-    }
-    if ready.has_own_processes() { own_proc() } else { Ok(Proc::Shared) }
-}
-
-#[expect(unsafe_code, reason = "the call has no safe form")]
-fn mount(source: Option<&CStr>, target: &CStr, kind: Option<&CStr>, flags: libc::c_ulong) -> io::Result<()> {
-    let pointer = |text: Option<&CStr>| text.map_or(std::ptr::null(), CStr::as_ptr);
-    // SAFETY: every pointer is null or a text that outlives the call.
-    check(unsafe { libc::mount(pointer(source), target.as_ptr(), pointer(kind), flags, std::ptr::null()) })
-}
-
-/// A folder of the agent's own in the place of one that all programs share. A machine without that place has nothing
-/// to hide there.
-fn bind(from: &CStr, to: &CStr) -> io::Result<()> {
-    match mount(Some(from), to, None, libc::MS_BIND) {
-        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
-        done => done,
-    }
-}
-
-/// A view of processes that shows only its own. Where the machine does not allow one, as in some containers, the
-/// shared view stays and the file rules close it.
-fn own_proc() -> io::Result<Proc> {
-    match mount(Some(c"proc"), c"/proc", Some(c"proc"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) {
-        Ok(()) => Ok(Proc::Own),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EBUSY)) => Ok(Proc::Shared),
-        Err(error) => Err(error),
-    }
+    write_file(c"/proc/self/uid_map", maps.user.as_bytes())?;
+    write_file(c"/proc/self/gid_map", maps.group.as_bytes())
 }
 
 /// Powers over its own namespaces, which the process has from making them, and those of root. A process without powers
 /// may not say so, and need not.
-#[expect(unsafe_code, reason = "the call has no safe form")]
 fn give_up_powers() -> io::Result<()> {
-    const VERSION_3: u32 = 0x2008_0522;
     /// Being root means nothing, ids do not matter, powers are never kept; and none of it can be changed back.
     const ROOT_IS_NOBODY: libc::c_ulong = 0b10_1111;
+    match set(libc::PR_SET_SECUREBITS, ROOT_IS_NOBODY) {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {}
+        done => done?,
+    }
+    set_powers(0)
+}
+
+/// A zygote of root has to let its workers be root in their own namespaces, which is one power in its own namespace; one
+/// of an ordinary user loses it with all others when it becomes its program.
+fn keep_power_to_map_root() -> io::Result<()> {
+    const SET_FILE_CAPABILITIES: u32 = 1 << 31;
+    set_powers(SET_FILE_CAPABILITIES)
+}
+
+#[expect(unsafe_code, reason = "the call has no safe form")]
+fn set_powers(kept: u32) -> io::Result<()> {
+    const VERSION_3: u32 = 0x2008_0522;
     #[repr(C)]
     struct Header {
         version: u32,
         process: libc::c_int,
     }
-    match set(libc::PR_SET_SECUREBITS, ROOT_IS_NOBODY) {
-        Err(error) if error.raw_os_error() == Some(libc::EPERM) => {}
-        done => done?,
-    }
     let header = Header { version: VERSION_3, process: 0 };
-    let none = [0u32; 6];
+    // In force, permitted and inherited, of the first 32 powers; then of the others.
+    let powers = [kept, kept, 0, 0, 0, 0];
     // SAFETY: the kernel reads a header and six numbers, as this version of the call has them.
-    let answer = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
+    let answer = unsafe { libc::syscall(libc::SYS_capset, &raw const header, powers.as_ptr()) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -383,7 +364,7 @@ fn listen() -> io::Result<RawFd> {
 
 /// One byte that says what it is, and the descriptor, which the process itself then closes.
 #[expect(unsafe_code, reason = "the safe forms may allocate")]
-fn hand_over(socket: RawFd, kind: u8, descriptor: Option<RawFd>) -> io::Result<()> {
+pub(super) fn hand_over(socket: RawFd, kind: u8, descriptor: Option<RawFd>) -> io::Result<()> {
     #[repr(C)]
     union Space {
         _alignment: libc::cmsghdr,

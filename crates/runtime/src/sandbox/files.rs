@@ -1,18 +1,24 @@
-//! The files a worker can reach, as a Landlock ruleset.
+//! The files a worker can reach: which of them its root shows, and a Landlock ruleset for the same.
 //!
-//! Made in the host and handed over as a descriptor: the worker has nothing to look up, and a path that changes
-//! meanwhile cannot change what was decided.
+//! Both are made in the host from the same descriptors and handed over as descriptors: the worker has nothing to look
+//! up, and a path that changes meanwhile cannot change what was decided.
 
-use super::{LanguageFiles, StartsBy};
-use crate::confinement::Confinement;
-use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
-    Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+use super::{
+    LanguageFiles, StartsBy,
+    namespaces::{SHARED_MEMORY, TEMPORARY, own_places},
+    places::OpenPlace,
+    root::{self, View},
 };
-use roost_protocol::NetworkMode;
+use crate::confinement::{Confinement, GrantedPlace};
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset,
+    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope,
+};
+use roost_protocol::{Failure, NetworkMode, Reason};
 use std::{
-    os::fd::{AsFd as _, OwnedFd},
-    path::Path,
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
 };
 
 /// Folders of programs and libraries.
@@ -76,6 +82,17 @@ const SYSTEM_FILES: &[&str] = &[
 /// Devices that hold nothing.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// Where processes are seen.
+const PROCESSES: &str = "/proc";
+
+/// Names of a process's own descriptors.
+const STANDARD_STREAMS: [(&str, &str); 4] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+
 /// Rights that make sense on something that is not a folder.
 const ON_FILES: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{
     Execute | ReadFile | WriteFile | Truncate | IoctlDev
@@ -84,41 +101,147 @@ const ON_FILES: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{
 /// The same places for every worker, opened once.
 #[derive(Debug)]
 pub(super) struct SystemPlaces {
-    programs: Vec<OwnedPlace>,
-    files: Vec<OwnedPlace>,
-    devices: Vec<OwnedPlace>,
-}
-
-#[derive(Debug)]
-struct OwnedPlace {
-    descriptor: PathFd,
-    is_folder: bool,
-}
-
-impl OwnedPlace {
-    /// `None` when there is nothing at this path: what is not there needs no rule.
-    fn open(path: &Path) -> Option<Self> {
-        let descriptor = PathFd::new(path).ok()?;
-        let kind = rustix::fs::fstat(descriptor.as_fd()).ok()?.st_mode;
-        let is_folder = rustix::fs::FileType::from_raw_mode(kind).is_dir();
-        Some(Self { descriptor, is_folder })
-    }
-
-    fn allow(
-        &self,
-        rules: RulesetCreated,
-        access: BitFlags<AccessFs>,
-    ) -> Result<RulesetCreated, RulesetError> {
-        let access = if self.is_folder { access } else { access & ON_FILES };
-        rules.add_rule(PathBeneath::new(&self.descriptor, access))
-    }
+    programs: Vec<OpenPlace>,
+    files: Vec<OpenPlace>,
+    devices: Vec<OpenPlace>,
+    /// What every process sees of the machine.
+    pub(super) view: View,
 }
 
 impl SystemPlaces {
     pub(super) fn open() -> Self {
-        let open =
-            |paths: &[&str]| paths.iter().filter_map(|path| OwnedPlace::open(Path::new(path))).collect();
-        Self { programs: open(PROGRAM_FOLDERS), files: open(SYSTEM_FILES), devices: open(DEVICES) }
+        let mut view = View::default();
+        let mut programs = Vec::new();
+        for folder in PROGRAM_FOLDERS.iter().map(Path::new) {
+            let Ok(place) = OpenPlace::open(folder) else { continue };
+            // On most machines one folder of programs is a link into another.
+            match std::fs::read_link(folder) {
+                Ok(link) => view.add_link(folder.to_owned(), link),
+                Err(_) => view.add(&place, root::Access::Read),
+            }
+            programs.push(place);
+        }
+        let mut open = |paths: &[&str], access| {
+            let opened = paths.iter().filter_map(|path| {
+                let place = OpenPlace::open(Path::new(path)).ok()?;
+                view.add_at(path.into(), &place, access);
+                Some(place)
+            });
+            opened.collect()
+        };
+        let files = open(SYSTEM_FILES, root::Access::Read);
+        let devices = open(DEVICES, root::Access::Device);
+        for (path, link) in STANDARD_STREAMS {
+            view.add_link(path.into(), link.into());
+        }
+        for folder in [TEMPORARY, SHARED_MEMORY, PROCESSES].map(Path::new).into_iter().map(Path::to_owned) {
+            view.add_folder(folder);
+        }
+        folders_below_root().for_each(|folder| view.add_folder(folder));
+        Self { programs, files, devices, view }
+    }
+}
+
+/// Folders right below the root, so that something can be mounted there later. Only their names are seen.
+fn folders_below_root() -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir("/").into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
+}
+
+/// What one worker has of its own, opened once for its rules and its mounts.
+#[derive(Debug, Default)]
+pub(super) struct OwnPlaces {
+    readable: Vec<OpenPlace>,
+    writable: Vec<OpenPlace>,
+    pub(super) view: View,
+}
+
+impl OwnPlaces {
+    /// Opens what the confinement names. What is not there needs no rule; what is not what was granted is refused.
+    pub(super) fn open(confinement: &Confinement) -> Result<Self, Failure> {
+        let mut own = Self::default();
+        for path in &confinement.readable {
+            // A link is not what the host put there: it is left out, for the host sends what has to be read.
+            if let Ok(place) = OpenPlace::open(path) {
+                own.read(place);
+            }
+        }
+        for path in confinement.writable.iter().chain(confinement.scratch.folders()) {
+            match OpenPlace::open(path) {
+                Ok(place) => own.write(place),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(not_opened(path, &error)),
+            }
+        }
+        for GrantedPlace { path, is_writable } in &confinement.granted {
+            match OpenPlace::open(path) {
+                Ok(place) if confinement.is_closed(&place.real) => return Err(leads_to_closed(path)),
+                Ok(place) if *is_writable => own.write(place),
+                Ok(place) => own.read(place),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(not_opened(path, &error)),
+            }
+        }
+        for (from, to) in own_places(confinement) {
+            let place = OpenPlace::open(&from).map_err(|error| not_opened(&from, &error))?;
+            own.view.add_at(to, &place, root::Access::Write);
+        }
+        Ok(own)
+    }
+
+    fn read(&mut self, place: OpenPlace) {
+        self.view.add(&place, root::Access::Read);
+        self.readable.push(place);
+    }
+
+    fn write(&mut self, place: OpenPlace) {
+        // A device that a person granted has to be one; no other place may hold any.
+        let is_device = place.real.starts_with("/dev");
+        self.view.add(&place, if is_device { root::Access::Device } else { root::Access::Write });
+        self.writable.push(place);
+    }
+}
+
+fn not_opened(path: &Path, error: &io::Error) -> Failure {
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        let message =
+            format!("{} is, or lies behind, a symbolic link, which a grant does not follow", path.display());
+        return Failure::new(Reason::SandboxFailed, message)
+            .with_next("grant the folder that the link leads to, if it is meant");
+    }
+    Failure::new(Reason::SandboxFailed, format!("open {}: {error}", path.display()))
+}
+
+fn leads_to_closed(path: &Path) -> Failure {
+    Failure::new(Reason::DeniedByPolicy, format!("{} leads to a place that no grant opens", path.display()))
+}
+
+/// Files of a language, opened once for the rules and the mounts of whoever runs it.
+#[derive(Debug, Default)]
+pub(super) struct LanguagePlaces {
+    readable: Vec<OpenPlace>,
+    programs: Vec<OpenPlace>,
+    always_executable: Vec<OpenPlace>,
+    pub(super) view: View,
+}
+
+impl LanguagePlaces {
+    /// They are the machine's and the host's own: links in their paths are followed, and both paths are seen.
+    pub(super) fn open(language: &LanguageFiles) -> Self {
+        let mut view = View::default();
+        let mut open = |paths: &[PathBuf]| {
+            let opened = paths.iter().filter_map(|path| {
+                let place = OpenPlace::open(&path.canonicalize().ok()?).ok()?;
+                view.add(&place, root::Access::Read);
+                view.add_at(path.clone(), &place, root::Access::Read);
+                Some(place)
+            });
+            opened.collect()
+        };
+        let readable = open(&language.readable);
+        let programs = open(&language.programs);
+        let always_executable = open(&language.always_executable);
+        Self { readable, programs, always_executable, view }
     }
 }
 
@@ -126,8 +249,9 @@ impl SystemPlaces {
 pub(super) fn ruleset(
     abi: u32,
     system: &SystemPlaces,
+    own: &OwnPlaces,
+    language: &LanguagePlaces,
     confinement: &Confinement,
-    language: &LanguageFiles,
     starts_by: StartsBy,
 ) -> Result<OwnedFd, RulesetError> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or_default());
@@ -144,19 +268,12 @@ pub(super) fn ruleset(
     }
     let mut rules = wanted.create()?;
     let for_programs = if confinement.may_start_programs { run } else { read };
-    for place in &system.programs {
-        rules = place.allow(rules, for_programs)?;
-    }
-    for place in &system.files {
-        rules = place.allow(rules, read)?;
-    }
-    for place in &system.devices {
-        rules = place.allow(rules, AccessFs::ReadFile | AccessFs::WriteFile)?;
-    }
+    rules = allow_all(rules, &system.programs, for_programs)?;
+    rules = allow_all(rules, &system.files, read)?;
+    rules = allow_all(rules, &system.devices, AccessFs::ReadFile | AccessFs::WriteFile)?;
     rules = allow_all(rules, &language.readable, read)?;
-    rules = allow_all(rules, &confinement.readable, read)?;
-    rules = allow_all(rules, &confinement.writable, write)?;
-    rules = allow_all(rules, confinement.scratch.folders(), write)?;
+    rules = allow_all(rules, &own.readable, read)?;
+    rules = allow_all(rules, &own.writable, write)?;
     if confinement.may_start_programs {
         rules = allow_all(rules, &language.programs, run)?;
     }
@@ -169,13 +286,12 @@ pub(super) fn ruleset(
 
 fn allow_all(
     mut rules: RulesetCreated,
-    paths: impl IntoIterator<Item = impl AsRef<Path>>,
+    places: &[OpenPlace],
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
-    for path in paths {
-        if let Some(place) = OwnedPlace::open(path.as_ref()) {
-            rules = place.allow(rules, access)?;
-        }
+    for place in places {
+        let access = if place.is_folder { access } else { access & ON_FILES };
+        rules = rules.add_rule(PathBeneath::new(place, access))?;
     }
     Ok(rules)
 }

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum When {
     Always,
+    /// Always, as if the kernel did not know it: programs then use an older call, whose arguments a filter can see.
+    Unknown,
     /// When all checks of one of these lists hold.
     Any(Vec<Vec<Check>>),
 }
@@ -44,6 +46,10 @@ impl Check {
         Self { offset: ARGUMENTS + 8 * argument + 4, ..Self::differs(argument, value) }
     }
 
+    pub(super) fn has_any_bit(argument: u32, mask: u32) -> Self {
+        Self { mask, ..Self::differs(argument, 0) }
+    }
+
     pub(super) fn has_bits(argument: u32, mask: u32, value: u32) -> Self {
         Self { mask, ..Self::equals(argument, value) }
     }
@@ -73,6 +79,7 @@ const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
 const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+const GO_TO: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
 const ANSWER: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// Numbers of an older way to make calls on x86.
@@ -123,77 +130,79 @@ impl Steps {
         self.steps.push(Step { code, value, if_true, if_false });
     }
 
-    /// Jumps as distances. None is longer than a byte: a filter of this kind has far fewer steps between.
+    /// Jumps as distances. Those that depend on something are short: the long ones go halfway through the numbers.
     fn finish(self) -> Vec<Instruction> {
         let distance = |from: usize, to: To| match to {
             To::Next => 0,
             To::Place(place) => {
-                let target = self.places[place].expect("every place was reached while assembling");
-                u8::try_from(target - from - 1).expect("a filter is shorter than a jump is long")
+                self.places[place].expect("every place was reached while assembling") - from - 1
             }
         };
-        let instruction = |(from, step): (usize, &Step)| Instruction {
-            code: step.code,
-            if_true: distance(from, step.if_true),
-            if_false: distance(from, step.if_false),
-            value: step.value,
+        let short =
+            |from, to| u8::try_from(distance(from, to)).expect("one rule is shorter than a jump is long");
+        let instruction = |(from, step): (usize, &Step)| match step.code {
+            GO_TO => Instruction {
+                code: GO_TO,
+                if_true: 0,
+                if_false: 0,
+                value: u32::try_from(distance(from, step.if_true)).expect("a filter has few steps"),
+            },
+            code => Instruction {
+                code,
+                if_true: short(from, step.if_true),
+                if_false: short(from, step.if_false),
+                value: step.value,
+            },
         };
         self.steps.iter().enumerate().map(instruction).collect()
     }
 }
 
 /// A filter that asks the host about these calls and allows all others. Calls of another architecture end the process;
-/// the one call whose flags a filter cannot see does not exist, and the C library uses the one whose flags it can.
+/// those whose flags a filter cannot see do not exist, and the C library uses the ones whose flags it can.
 pub(super) fn assemble(rules: &BTreeMap<u32, When>) -> Vec<Instruction> {
     let mut steps = Steps::default();
-    let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
-    let (ours, number_fits, other_than_clone3, is_unknown) =
-        (steps.place(), steps.place(), steps.place(), steps.place());
+    let (ours, number_fits) = (steps.place(), steps.place());
     steps.add(LOAD, ARCHITECTURE);
     steps.jump(IF_EQUAL, OWN_ARCHITECTURE, To::Place(ours), To::Next);
     steps.add(ANSWER, libc::SECCOMP_RET_KILL_PROCESS);
     steps.is_here(ours);
     steps.add(LOAD, NUMBER);
-    steps.jump(IF_AT_LEAST, OLD_NUMBERS, To::Place(is_unknown), To::Place(number_fits));
+    steps.jump(IF_AT_LEAST, OLD_NUMBERS, To::Next, To::Place(number_fits));
+    steps.add(ANSWER, UNKNOWN);
     steps.is_here(number_fits);
-    steps.jump(IF_EQUAL, libc::SYS_clone3 as u32, To::Place(is_unknown), To::Place(other_than_clone3));
-    steps.is_here(is_unknown);
-    steps.add(ANSWER, unknown);
-    steps.is_here(other_than_clone3);
-    let (allow, ask) = (steps.place(), steps.place());
-    let bodies: Vec<(u32, usize)> = rules.keys().map(|number| (*number, steps.place())).collect();
-    let targets: Vec<(u32, usize)> = bodies
-        .iter()
-        .map(|(number, body)| (*number, if rules[number] == When::Always { ask } else { *body }))
-        .collect();
-    search(&mut steps, &targets, allow);
-    steps.is_here(allow);
-    steps.add(ANSWER, libc::SECCOMP_RET_ALLOW);
-    steps.is_here(ask);
-    steps.add(ANSWER, libc::SECCOMP_RET_USER_NOTIF);
-    for (number, body) in bodies {
-        if let When::Any(ways) = &rules[&number] {
-            steps.is_here(body);
-            check_arguments(&mut steps, ways);
-        } else {
-            steps.is_here(body);
-        }
-    }
+    let rules: Vec<(u32, &When)> = rules.iter().map(|(number, when)| (*number, when)).collect();
+    search(&mut steps, &rules);
     steps.finish()
 }
 
-/// Halves the numbers until one is left.
-fn search(steps: &mut Steps, targets: &[(u32, usize)], allow: usize) {
-    match targets {
-        [] => {}
-        [(number, target)] => steps.jump(IF_EQUAL, *number, To::Place(*target), To::Place(allow)),
+/// The answer of a kernel that does not know a call.
+const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+
+/// Halves the numbers until one is left, whose rule stands right there: a jump to a far place could be too long.
+fn search(steps: &mut Steps, rules: &[(u32, &When)]) {
+    match rules {
+        [] => steps.add(ANSWER, libc::SECCOMP_RET_ALLOW),
+        [(number, when)] => {
+            let other = steps.place();
+            steps.jump(IF_EQUAL, *number, To::Next, To::Place(other));
+            match when {
+                When::Always => steps.add(ANSWER, libc::SECCOMP_RET_USER_NOTIF),
+                When::Unknown => steps.add(ANSWER, UNKNOWN),
+                When::Any(ways) => check_arguments(steps, ways),
+            }
+            steps.is_here(other);
+            steps.add(ANSWER, libc::SECCOMP_RET_ALLOW);
+        }
         _ => {
-            let (lower, upper) = targets.split_at(targets.len() / 2);
-            let upper_half = steps.place();
-            steps.jump(IF_AT_LEAST, upper[0].0, To::Place(upper_half), To::Next);
-            search(steps, lower, allow);
+            let (lower, upper) = rules.split_at(rules.len() / 2);
+            let (lower_half, upper_half) = (steps.place(), steps.place());
+            steps.jump(IF_AT_LEAST, upper[0].0, To::Next, To::Place(lower_half));
+            steps.jump(GO_TO, 0, To::Place(upper_half), To::Next);
+            steps.is_here(lower_half);
+            search(steps, lower);
             steps.is_here(upper_half);
-            search(steps, upper, allow);
+            search(steps, upper);
         }
     }
 }
@@ -249,6 +258,7 @@ pub(super) mod tests {
                 AND => accumulator &= value,
                 IF_EQUAL => at += jump(accumulator == value),
                 IF_AT_LEAST => at += jump(accumulator >= value),
+                GO_TO => at += value as usize,
                 ANSWER => return value,
                 other => panic!("no such instruction: {other}"),
             }
@@ -263,7 +273,7 @@ pub(super) mod tests {
             (half & check.mask == check.value) == check.is_equal
         };
         match rules.get(&number) {
-            None => false,
+            None | Some(When::Unknown) => false,
             Some(When::Always) => true,
             Some(When::Any(ways)) => ways.iter().any(|way| way.iter().all(holds)),
         }
@@ -298,7 +308,8 @@ pub(super) mod tests {
 
     #[test]
     fn other_architectures_old_numbers_and_clone3_get_nowhere() {
-        let filter = assemble(&BTreeMap::from([(0, When::Always)]));
+        let clone3 = libc::SYS_clone3 as u32;
+        let filter = assemble(&BTreeMap::from([(0, When::Always), (clone3, When::Unknown)]));
         let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
         assert_eq!(run_for(&filter, 0x4000_0003, 0, [0; 6]), libc::SECCOMP_RET_KILL_PROCESS);
         assert_eq!(run(&filter, OLD_NUMBERS, [0; 6]), unknown);

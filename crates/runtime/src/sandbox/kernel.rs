@@ -1,6 +1,6 @@
 //! What this kernel can enforce.
 
-use super::{entry, syscalls};
+use super::{entry, root::View, syscalls};
 use crate::confinement::Layer;
 use roost_protocol::{Enforcement, Level, NetworkMode};
 
@@ -16,16 +16,24 @@ pub(super) struct Kernel {
     pub(super) landlock: Option<u32>,
     pub(super) seccomp: bool,
     pub(super) namespaces: bool,
+    /// The step that this machine does not allow, and its error.
+    why_no_namespaces: Option<String>,
     left_out: Vec<Layer>,
 }
 
 impl Kernel {
-    pub(super) fn detect(left_out: &[Layer]) -> Self {
+    /// Tries what a worker does, with what every worker sees.
+    pub(super) fn detect(left_out: &[Layer], system: &View) -> Self {
         let wants = |layer| !left_out.contains(&layer);
+        let tried = match wants(Layer::Namespaces) {
+            true => system.whole().and_then(entry::try_namespaces).map_err(|error| Some(error.to_string())),
+            false => Err(None),
+        };
         Self {
             landlock: landlock_abi().filter(|abi| *abi >= LANDLOCK_ABI_MIN && wants(Layer::Landlock)),
             seccomp: wants(Layer::Seccomp) && syscalls::can_filter(),
-            namespaces: wants(Layer::Namespaces) && entry::can_make_namespaces(),
+            namespaces: tried.is_ok(),
+            why_no_namespaces: tried.err().flatten(),
             left_out: left_out.to_vec(),
         }
     }
@@ -46,9 +54,12 @@ impl Kernel {
             (self.namespaces, Layer::Namespaces, "user namespaces"),
         ];
         let missing = layers.into_iter().filter(|(is_there, _, _)| !is_there);
-        let named = missing.map(|(_, layer, name)| match self.left_out.contains(&layer) {
-            true => format!("{name} (left out in roost.toml)"),
-            false => name.to_owned(),
+        let named = missing.map(|(_, layer, name)| {
+            match (self.left_out.contains(&layer), layer, &self.why_no_namespaces) {
+                (true, _, _) => format!("{name} (left out in roost.toml)"),
+                (false, Layer::Namespaces, Some(why)) => format!("{name} ({why})"),
+                _ => name.to_owned(),
+            }
         });
         named.collect()
     }
@@ -60,6 +71,7 @@ impl Kernel {
         let mut sort = |name, holds| if holds { enforced.push(name) } else { missing.push(name) };
         sort("no_new_privileges", self.landlock.is_some() || self.seccomp || self.namespaces);
         sort("files", self.landlock.is_some());
+        sort("own_root", self.namespaces);
         sort("system_calls", self.seccomp);
         sort("own_network", self.namespaces && network != NetworkMode::Any);
         sort("own_processes", self.namespaces);
@@ -84,6 +96,7 @@ impl Kernel {
             network,
             enforced: owned(&enforced),
             missing: owned(&missing),
+            observed: Vec::new(),
         }
     }
 }

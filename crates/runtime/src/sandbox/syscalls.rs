@@ -73,6 +73,87 @@ const REFUSED: &[(i64, &str)] = &[
     (libc::SYS_modify_ldt, "change segments"),
 ];
 
+/// Calls whose arguments lie in memory, where a filter cannot see them; programs use older ones where these are missing.
+const UNKNOWN: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+    // Extended attributes and flags of files relative to a folder: newer than what programs are made for.
+    SET_ATTRIBUTE_AT,
+    REMOVE_ATTRIBUTE_AT,
+    FILE_SET_FLAGS,
+];
+
+const SET_ATTRIBUTE_AT: i64 = 463;
+const REMOVE_ATTRIBUTE_AT: i64 = 466;
+const FILE_SET_FLAGS: i64 = 469;
+
+/// Calls that give a file to somebody else.
+const OWNERSHIP: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+];
+
+/// Calls that take the mode of a file, and which argument it is.
+const MODES: &[(i64, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, 1),
+    (libc::SYS_mkdirat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+];
+
+/// Calls that take a mode where their flags say so, and which arguments these are.
+const OPENING: &[(i64, u32, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
+];
+
+/// Bits of a mode that make a program run as its owner, or keep a folder's files to theirs.
+const SPECIAL_BITS: u32 = 0o7000;
+
+/// Flags of opening with which a file is made.
+const MAKES_FILE: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
+
+/// Calls that change what a file is rather than what it holds. No file rules reach them: where a process has no root of
+/// its own they are refused altogether.
+const METADATA: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+
+/// What these calls do, for people.
+const SET_SPECIAL_BITS: &str = "make a file run as its owner";
+const CHANGE_METADATA: &str = "change the mode, times or attributes of a file";
+
 /// Kinds of namespaces `clone` can make.
 const NAMESPACE_FLAGS: &[libc::c_int] = &[
     libc::CLONE_NEWNS,
@@ -136,26 +217,51 @@ pub(crate) enum Listening {
 
 /// Filters made so far: there are few different ones.
 #[derive(Debug, Default)]
-pub(super) struct Filters(Mutex<HashMap<(NetworkMode, Executing, Listening), Arc<Filter>>>);
+pub(super) struct Filters(Mutex<HashMap<Wish, Arc<Filter>>>);
+
+/// What a filter depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Wish {
+    pub(super) network: NetworkMode,
+    pub(super) may_execute: Executing,
+    pub(super) listening: Listening,
+    /// Whether mounts keep the process from the metadata of files, or the filter has to.
+    pub(super) metadata: Metadata,
+}
+
+/// Who keeps a process from the metadata of files that it does not own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Metadata {
+    /// Its root: nothing else is there, or it cannot be changed.
+    HeldByRoot,
+    /// The filter.
+    Refused,
+}
 
 impl Filters {
-    pub(super) fn get(
-        &self,
-        network: NetworkMode,
-        may_execute: Executing,
-        listening: Listening,
-    ) -> Arc<Filter> {
+    pub(super) fn get(&self, wish: Wish) -> Arc<Filter> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let filter = made
-            .entry((network, may_execute, listening))
-            .or_insert_with(|| Arc::new(Filter { instructions: compile(network, may_execute, listening) }));
+        let filter = made.entry(wish).or_insert_with(|| Arc::new(Filter { instructions: compile(wish) }));
         Arc::clone(filter)
     }
 }
 
-fn compile(network: NetworkMode, may_execute: Executing, listening: Listening) -> Vec<Instruction> {
+fn compile(wish: Wish) -> Vec<Instruction> {
+    let Wish { network, may_execute, listening, metadata } = wish;
     let mut rules: BTreeMap<u32, When> =
         REFUSED.iter().map(|(number, _)| (*number as u32, When::Always)).collect();
+    rules.extend(UNKNOWN.iter().map(|number| (*number as u32, When::Unknown)));
+    rules.extend(OWNERSHIP.iter().map(|number| (*number as u32, When::Always)));
+    rules.extend(MODES.iter().map(|(number, mode)| {
+        (*number as u32, When::Any(vec![vec![Check::has_any_bit(*mode, SPECIAL_BITS)]]))
+    }));
+    rules.extend(OPENING.iter().map(|(number, flags, mode)| {
+        let checks = vec![Check::has_any_bit(*flags, MAKES_FILE), Check::has_any_bit(*mode, SPECIAL_BITS)];
+        (*number as u32, When::Any(vec![checks]))
+    }));
+    if metadata == Metadata::Refused {
+        rules.extend(METADATA.iter().map(|number| (*number as u32, When::Always)));
+    }
     let mut refuse = |number: libc::c_long, when| drop(rules.insert(number as u32, when));
     let namespaces = NAMESPACE_FLAGS.iter().map(|flag| vec![Check::has_bits(0, *flag as u32, *flag as u32)]);
     refuse(libc::SYS_clone, When::Any(namespaces.collect()));
@@ -250,6 +356,9 @@ pub(super) fn in_words(number: i64, arguments: [u64; 6]) -> (String, Option<Righ
         libc::SYS_execve | libc::SYS_execveat => ("start a program".to_owned(), Some(Right::Subprocess)),
         libc::SYS_clone => ("make a namespace".to_owned(), None),
         libc::SYS_ioctl => ("type into a terminal".to_owned(), None),
+        other if OWNERSHIP.contains(&other) => ("change who owns a file".to_owned(), None),
+        other if has_special_bits(other, arguments) => (SET_SPECIAL_BITS.to_owned(), None),
+        other if METADATA.contains(&other) => (CHANGE_METADATA.to_owned(), None),
         other => {
             let known = REFUSED.iter().find(|(number, _)| *number == other).map(|(_, words)| *words);
             (known.unwrap_or("make a system call that no agent may").to_owned(), None)
@@ -257,11 +366,17 @@ pub(super) fn in_words(number: i64, arguments: [u64; 6]) -> (String, Option<Righ
     }
 }
 
+fn has_special_bits(number: i64, arguments: [u64; 6]) -> bool {
+    let modes = MODES.iter().map(|(call, mode)| (*call, *mode));
+    let mut all = modes.chain(OPENING.iter().map(|(call, _, mode)| (*call, *mode)));
+    all.any(|(call, mode)| call == number && arguments[mode as usize] & u64::from(SPECIAL_BITS) != 0)
+}
+
 /// What connecting to a Unix socket is called.
 pub(super) const CONNECT_TO_PROGRAM: &str = "connect to another program";
 
 /// What opening a Unix socket is called.
-pub(crate) const UNIX_SOCKET: &str = "open a Unix socket";
+const UNIX_SOCKET: &str = "open a Unix socket";
 
 #[expect(clippy::cast_possible_truncation, reason = "the kernel reads only the lower half")]
 fn socket_in_words(arguments: [u64; 6]) -> (String, Option<Right>) {
@@ -292,13 +407,19 @@ pub(super) fn can_filter() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Executing, Filters, Listening, in_words};
+    use super::{Executing, Filters, Listening, Metadata, Wish, in_words};
     use crate::sandbox::filter::tests::run;
     use roost_protocol::NetworkMode;
+    use std::sync::Arc;
 
     /// Whether the filter asks the host about this call.
     fn refuses(network: NetworkMode, may_execute: Executing, number: i64, arguments: [u64; 6]) -> bool {
-        is_refused(&Filters::default().get(network, may_execute, Listening::Nowhere), number, arguments)
+        is_refused(&filter(network, may_execute, Listening::Nowhere), number, arguments)
+    }
+
+    fn filter(network: NetworkMode, may_execute: Executing, listening: Listening) -> Arc<super::Filter> {
+        let metadata = Metadata::HeldByRoot;
+        Filters::default().get(Wish { network, may_execute, listening, metadata })
     }
 
     fn is_refused(filter: &super::Filter, number: i64, arguments: [u64; 6]) -> bool {
@@ -311,7 +432,7 @@ mod tests {
 
     #[test]
     fn who_listens_opens_unix_streams_only_and_connects_to_nobody() {
-        let filter = Filters::default().get(NetworkMode::None, Executing::Nothing, Listening::OnUnixSockets);
+        let filter = filter(NetworkMode::None, Executing::Nothing, Listening::OnUnixSockets);
         let socket = |family: i32, kind: i32| {
             is_refused(&filter, libc::SYS_socket, [family as u64, kind as u64, 0, 0, 0, 0])
         };
@@ -340,7 +461,7 @@ mod tests {
             (NetworkMode::Hosts, [false, false, false, true, true, true, true, true]),
             (NetworkMode::Any, [false, false, false, true, true, false, true, false]),
         ] {
-            let filter = Filters::default().get(network, Executing::Nothing, Listening::OnUnixSockets);
+            let filter = filter(network, Executing::Nothing, Listening::OnUnixSockets);
             let seen = [
                 (libc::AF_UNIX, stream),
                 (libc::AF_INET, stream),
@@ -433,6 +554,59 @@ mod tests {
             "also one for datagrams"
         );
         assert!(!refused(libc::SYS_socketpair, [1, libc::SOCK_STREAM as u64, 0, 0, 0, 0]));
+    }
+
+    #[test]
+    fn no_call_makes_a_file_run_as_its_owner() {
+        let refused = |number, arguments| refuses(NetworkMode::Any, Executing::Anything, number, arguments);
+        for special in [0o4000, 0o2000, 0o1000] {
+            for (number, mode) in super::MODES {
+                let with =
+                    |bits: u64| std::array::from_fn(|index| if index == *mode as usize { bits } else { 0 });
+                assert!(refused(*number, with(special | 0o755)), "{number} {special:o}");
+                assert!(!refused(*number, with(0o755)), "{number}");
+            }
+            for (number, flags, mode) in super::OPENING {
+                let with = |flag: i32, bits: u64| {
+                    let mut arguments = [0; 6];
+                    (arguments[*flags as usize], arguments[*mode as usize]) = (flag as u64, bits);
+                    arguments
+                };
+                assert!(refused(*number, with(libc::O_CREAT | libc::O_WRONLY, special | 0o755)), "{number}");
+                assert!(refused(*number, with(libc::O_TMPFILE | libc::O_RDWR, special | 0o755)), "{number}");
+                assert!(!refused(*number, with(libc::O_CREAT | libc::O_WRONLY, 0o755)), "{number}");
+                assert!(!refused(*number, with(libc::O_RDONLY, special)), "a mode that nobody reads");
+                assert!(!refused(*number, with(libc::O_RDONLY | libc::O_DIRECTORY, special)), "a folder");
+            }
+        }
+        for number in super::OWNERSHIP {
+            assert!(refused(*number, [0; 6]), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_lies_in_memory_is_answered_as_unknown() {
+        let filter = filter(NetworkMode::Any, Executing::Anything, Listening::Nowhere);
+        for number in super::UNKNOWN {
+            let answer = run(filter.instructions(), *number as u32, [0; 6]);
+            assert_eq!(answer, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32, "{number}");
+        }
+    }
+
+    #[test]
+    fn without_a_root_of_its_own_no_metadata_can_be_changed() {
+        let wish = Wish {
+            network: NetworkMode::None,
+            may_execute: Executing::Nothing,
+            listening: Listening::Nowhere,
+            metadata: Metadata::Refused,
+        };
+        let strict = Filters::default().get(wish);
+        let usual = filter(NetworkMode::None, Executing::Nothing, Listening::Nowhere);
+        for number in super::METADATA {
+            assert!(is_refused(&strict, *number, [0; 6]), "{number}");
+            assert!(!is_refused(&usual, *number, [0; 6]), "{number}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::sandbox::{
     Listening,
     entry::install,
     notices::{Notices, Refused},
-    syscalls::{Executing, Filters},
+    syscalls::{Executing, Filters, Metadata, Wish},
 };
 use roost_protocol::NetworkMode;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -68,7 +68,12 @@ fn connects(socket: &OwnedFd, address: &Shared) -> bool {
 fn confine_this_thread() -> OwnedFd {
     // SAFETY: takes numbers only.
     assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
-    let filter = Filters::default().get(NetworkMode::Hosts, Executing::Anything, Listening::OnUnixSockets);
+    let filter = Filters::default().get(Wish {
+        network: NetworkMode::Hosts,
+        may_execute: Executing::Anything,
+        listening: Listening::OnUnixSockets,
+        metadata: Metadata::HeldByRoot,
+    });
     let listener = install(&filter).unwrap();
     // SAFETY: the kernel just made it for us.
     unsafe { OwnedFd::from_raw_fd(listener) }
