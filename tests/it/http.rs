@@ -1,8 +1,8 @@
 //! HTTP: who may ask, what is answered, and what becomes of processes when somebody leaves.
 
 use roost_tests::{
-    RunningHost, TestHome, descendants, holders, is_alive, python_agent, status_kb, typescript_agent, until,
-    until_some,
+    RunningHost, TestHome, User, descendants, holders, is_alive, python_agent, python_file, status_kb,
+    typescript_agent, until, until_some,
 };
 use serde_json::{Value, json};
 use std::{
@@ -347,4 +347,22 @@ fn calls_of_one_agent_run_side_by_side_and_others_are_not_held_up() {
     assert_eq!(pids.iter().collect::<BTreeSet<_>>().len(), 4, "{pids:?}");
     let outcome: Value = host.call("Echo", &json!({})).json();
     assert_eq!(outcome["output"], "{}");
+}
+
+#[test]
+fn another_account_of_the_machine_is_refused_unless_it_was_let_in() {
+    let home = TestHome::new();
+    home.write("echo_agent.py", python_file("Echo", "", "return 'here'"));
+    let host = home.up();
+    for (method, path) in
+        [("GET", "/health"), ("POST", "/agents/import"), ("GET", "/"), ("GET", "/v1/agents")]
+    {
+        let Some((status, body)) = User::Ordinary.asks(&host, method, path) else { return };
+        assert_eq!(status, 403, "{path}: {body}");
+        assert!(body.contains("foreign_account") || body.contains("another account"), "{path}: {body}");
+    }
+    assert_eq!(User::Caller.asks(&host, "GET", "/health").unwrap().0, 200);
+    drop(host);
+    home.settings("allow_other_accounts = true\n");
+    assert_eq!(User::Ordinary.asks(&home.up(), "GET", "/health").unwrap().0, 200);
 }

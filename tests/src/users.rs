@@ -81,6 +81,31 @@ impl User {
         RunningHost::start(self.command(home, &["up", "--port", "0"]))
     }
 
+    /// What a program of this user gets at an address of the host: the status and the body. `None`, and said so, where
+    /// there is no such user or program.
+    #[must_use]
+    pub fn asks(self, host: &RunningHost, method: &str, path: &str) -> Option<(u16, String)> {
+        let is_root = rustix::process::geteuid().is_root();
+        if !is_open_to_all(Path::new(PYTHON_OF_ALL)) || (self == Self::Ordinary && !is_root) {
+            eprintln!("skipped: no other user, or no Python that it may use");
+            return None;
+        }
+        let program = "import http.client, sys; c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1])); \
+                       c.request(sys.argv[2], sys.argv[3]); r = c.getresponse(); print(r.status, r.read().decode())";
+        #[expect(clippy::disallowed_methods, reason = "tests start the programs of other users")]
+        let mut command = Command::new(PYTHON_OF_ALL);
+        command
+            .args(["-I", "-c", program, &host.port().to_string(), method, path])
+            .env_clear()
+            .current_dir("/");
+        if self == Self::Ordinary {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let ran = Ran::new(&command.output().expect("Python can be started"));
+        let (status, body) = ran.stdout.split_once(' ').unwrap_or_else(|| panic!("{ran:?}"));
+        Some((status.parse().expect("a status is a number"), body.to_owned()))
+    }
+
     fn command(self, home: &TestHome, arguments: &[&str]) -> Command {
         let mut command = home.command(arguments);
         if self == Self::Ordinary {

@@ -9,7 +9,7 @@ use crate::args::Arguments;
 use roost_host::{AgentSettings, Home, HostSettings, ModeSettings, Policy, SandboxSettings, Variables};
 use roost_protocol::{Failure, FileKind, Level, Limits, Reason};
 use roost_runtime::{Layer, PoolSettings, Surface};
-use roost_server::{Neighbours, Profile};
+use roost_server::{Neighbours, OtherAccounts, Profile};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -62,6 +62,7 @@ pub(crate) struct Config {
 #[serde(default, deny_unknown_fields)]
 struct Settings {
     port: Option<u16>,
+    allow_other_accounts: bool,
     python: Option<PathBuf>,
     limits: toml::Table,
     workers: WorkerSettings,
@@ -169,6 +170,10 @@ pub(crate) fn read(arguments: &Arguments) -> Result<Config, Failure> {
     let neighbours = Neighbours {
         origins: names_in(get("RAPP_CORS_ORIGINS")),
         hosts: names_in(get("BRAINSTEM_ALLOWED_HOSTS")),
+        other_accounts: match settings.allow_other_accounts {
+            true => OtherAccounts::Served,
+            false => OtherAccounts::Refused,
+        },
     };
     let modes = modes(&get);
     let models = models::settings(settings.models, get);

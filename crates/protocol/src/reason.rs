@@ -379,6 +379,8 @@ reasons! {
     AlreadyExists = "already_exists", "There is already a file of that name.", "choose another name, or remove the file first";
     /// The caller is a web page that was not allowed.
     ForeignOrigin = "foreign_origin", "A web page from another origin may not use this host.", "call from a program, or from the host's own page";
+    /// The caller is another user of the machine.
+    ForeignAccount = "foreign_account", "The request comes from another account of this machine.", "use the account that runs the host, or let others in with `allow_other_accounts = true` in roost.toml";
     /// The request names another host.
     ForeignHost = "foreign_host", "The request's Host header does not name this machine.", "use http://127.0.0.1 or http://localhost";
     /// No such route.

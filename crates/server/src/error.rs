@@ -134,6 +134,7 @@ fn status_of(reason: Reason) -> StatusCode {
         Reason::BodyTooLarge | Reason::WorkspaceFull => StatusCode::PAYLOAD_TOO_LARGE,
         Reason::ForeignOrigin
         | Reason::ForeignHost
+        | Reason::ForeignAccount
         | Reason::RightMissing
         | Reason::RightNotAsked
         | Reason::DeniedByPolicy

@@ -3,9 +3,9 @@
 //! A web page from elsewhere reaches loopback through the person's browser. It shows itself by its `Origin` or by
 //! `Sec-Fetch-Site`, and a name that was rebound to this address by its `Host`. No route sees what is refused here.
 
-use crate::{openwop::failure_at, routes::native_accounts::CALLBACK};
+use crate::{openwop::failure_at, peer::Peer, routes::native_accounts::CALLBACK};
 use axum::{
-    extract::{Request, State},
+    extract::{ConnectInfo, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
@@ -37,6 +37,18 @@ pub struct Neighbours {
     pub origins: Vec<String>,
     /// Names of this machine, as `Host` headers have them, without a port.
     pub hosts: Vec<String>,
+    /// Whether other accounts of this machine may speak to the host too.
+    pub other_accounts: OtherAccounts,
+}
+
+/// What becomes of connections from accounts that are not the operator's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OtherAccounts {
+    /// They are refused.
+    #[default]
+    Refused,
+    /// They are served like the operator's own programs.
+    Served,
 }
 
 /// What the guard knows.
@@ -57,7 +69,9 @@ enum Speaker {
 
 /// Refuses foreign hosts and origins before any route sees the request.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    let speaker = access.speaker(request.method(), request.uri(), request.headers());
+    let speaker = access
+        .account(request.extensions().get())
+        .and_then(|()| access.speaker(request.method(), request.uri(), request.headers()));
     let origin = request.headers().get(header::ORIGIN).cloned();
     let mut response = match speaker {
         Err(reason) => failure_at(request.uri().path(), Failure::plain(reason)),
@@ -95,6 +109,15 @@ fn preflight(asked: &HeaderMap) -> Response {
 }
 
 impl Access {
+    /// Whether the account at the other end may speak at all. Who asks from within this process has no connection.
+    fn account(&self, peer: Option<&ConnectInfo<Peer>>) -> Result<(), Reason> {
+        let is_open = self.neighbours.other_accounts == OtherAccounts::Served;
+        match peer {
+            Some(ConnectInfo(peer)) if !is_open && !peer.is_operator() => Err(Reason::ForeignAccount),
+            _ => Ok(()),
+        }
+    }
+
     fn speaker(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Speaker, Reason> {
         // Programs that speak HTTP/1.0 send no Host; browsers always do. Where there are several, each must be right.
         for host in headers.get_all(header::HOST) {

@@ -6,6 +6,7 @@
 mod router; // all routes
 mod routes; // one file per family of routes
 mod request; // what a request carries
+mod peer; // which account is at the other end
 mod guard; // who may speak to this host
 mod app_origin; // where mounted pages are served
 mod openwop; // what routes of the workspace contract share
@@ -19,7 +20,7 @@ mod serve; // listening and stopping
 mod store; // a store, behind a door of its own
 
 pub use self::{
-    guard::Neighbours,
+    guard::{Neighbours, OtherAccounts},
     openapi::openapi_document,
     router::{Door, router},
     routes::chat::Profile,

@@ -2,6 +2,7 @@
 
 use crate::{
     guard::Neighbours,
+    peer::Peer,
     router::{Door, router},
     routes::chat::Profile,
 };
@@ -92,6 +93,7 @@ pub(crate) async fn serve_until(
         stopping.send(()).ok();
     };
     let app = app.layer(axum::Extension(Stopping(watched)));
+    let app = app.into_make_service_with_connect_info::<Peer>();
     let serving = axum::serve(listening.listener, app).with_graceful_shutdown(stop).into_future();
     tokio::select! {
         served = serving => served.map_err(|error| Failure::new(Reason::Internal, format!("serve: {error}"))),

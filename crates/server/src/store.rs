@@ -7,7 +7,7 @@ mod native; // native apps, keys and what was taken back
 mod submit; // the place for submissions
 
 use crate::{
-    guard::{Access, Neighbours, guard},
+    guard::{Access, Neighbours, OtherAccounts, guard},
     openwop::failure_at,
     serve::{Listening, serve_until},
 };
@@ -35,6 +35,8 @@ pub(crate) struct StoreDoor {
 
 /// The routes of a store.
 pub fn store_router(store: HostStorefront, port: u16, neighbours: Neighbours) -> Router {
+    // A store is there for others; it gives what is published and takes what is offered.
+    let neighbours = Neighbours { other_accounts: OtherAccounts::Served, ..neighbours };
     let door = StoreDoor { store, submissions: Arc::new(Semaphore::new(SUBMISSIONS_AT_ONCE)) };
     Router::new()
         .route("/index.json", get(files::show))

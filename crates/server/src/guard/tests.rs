@@ -12,6 +12,7 @@ fn generous() -> Access {
     let neighbours = Neighbours {
         origins: vec!["https://friend.example".to_owned(), "http://localhost:3000".to_owned()],
         hosts: vec!["box.lan".to_owned()],
+        ..Neighbours::default()
     };
     Access { port: 7071, neighbours }
 }

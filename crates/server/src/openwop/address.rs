@@ -38,7 +38,7 @@ pub(crate) fn failure_at(path: &str, failure: Failure) -> Response {
     let code = match failure.reason {
         Reason::UnknownRoute => Code::NotFound,
         Reason::MethodNotAllowed => Code::MethodNotAllowed,
-        Reason::ForeignHost | Reason::ForeignOrigin => Code::Forbidden,
+        Reason::ForeignHost | Reason::ForeignAccount | Reason::ForeignOrigin => Code::Forbidden,
         _ => return Refusal::from(failure).into_response(),
     };
     // Not the failure's own message, which may repeat the address.
