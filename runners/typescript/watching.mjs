@@ -88,9 +88,21 @@ function absolute(path) {
   return ArrayBuffer.isView(path) ? resolve(new TextDecoder().decode(path)) : null;
 }
 
-/** A call on a path ended with an error. */
+let isLooking = false;
+
+/** A call on a path ended with an error. Looking at the path may end with another, which is not the agent's. */
 export function failedOnPath(kind, given, error) {
-  let path = absolute(given);
+  if (isLooking) return;
+  isLooking = true;
+  try {
+    noteFailure(kind, absolute(given), error);
+  } finally {
+    isLooking = false;
+  }
+}
+
+function noteFailure(kind, given, error) {
+  let path = given;
   if (path === null) return;
   const owner = /^\/proc\/(\d+)(?:\/|$)/.exec(path)?.[1];
   if (owner !== undefined) {

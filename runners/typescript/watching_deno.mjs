@@ -17,13 +17,18 @@ const REFUSED = { code: 'EACCES' };
 /** Errors of the system that mean that a computer is out of reach, and look-ups that end nowhere. */
 const OUT_OF_REACH = /os error (?:1|13|99|100|101|113)\)|failed to lookup address|no records found|Requires net access/;
 
+/** The end of a message of the system: what was done to which path, or from which to which. */
+const OPERATION = /\): (\w+) '(.*?)'(?: -> '(.*)')?$/s;
+const READING = /^(?:read|stat|lstat|open|realpath)/;
+
 /** Addresses that mean every address of this machine. */
 const LISTENING = new Set(['::', '0.0.0.0']);
 
-const { NotCapable, PermissionDenied } = Deno.errors;
+const { NotCapable, NotFound, PermissionDenied } = Deno.errors;
 
 export function watchCalls({ isNetworkOpen }) {
-  for (const refusal of [NotCapable, PermissionDenied]) watchMaking(refusal);
+  for (const refusal of [NotCapable, PermissionDenied]) watchMaking(refusal, understand);
+  watchMaking(NotFound, understandMissing);
   // Programs can be started by functions that cannot be watched.
   suspectForks();
   watchBefore(child_process.ChildProcess.prototype, 'spawn', (child) => () => started(child.pid));
@@ -41,7 +46,7 @@ export function watchCalls({ isNetworkOpen }) {
 const codeOf = (error) => (error instanceof Deno.errors.NotFound ? 'ESRCH' : 'EACCES');
 
 /** The base of a class is looked up whenever an instance is made. */
-function watchMaking(refusal) {
+function watchMaking(refusal, understand) {
   const base = Object.getPrototypeOf(refusal);
   const noticing = function (...given) {
     const made = Reflect.construct(base, given, new.target);
@@ -83,12 +88,20 @@ function understandSystem(message) {
     starting(program);
     return;
   }
-  const [, operation, path, second] = /\): (\w+) '(.*?)'(?: -> '(.*)')?$/s.exec(message) ?? [];
+  const [, operation, path, second] = OPERATION.exec(message) ?? [];
   if (path === undefined) return;
-  const isReading = /^(?:read|stat|lstat|open|realpath)/.test(operation) && !isAllowed('read', path);
+  const isReading = READING.test(operation) && !isAllowed('read', path);
   for (const each of second === undefined ? [path] : [path, second]) {
     failedOnPath(isReading ? 'read' : 'write', each, REFUSED);
   }
+}
+
+/** What was not given does not exist here; what is missing where the agent may look is just missing. */
+function understandMissing(message) {
+  const [, operation, path] = OPERATION.exec(message) ?? [];
+  if (path === undefined) return;
+  const kind = READING.test(operation) ? 'read' : 'write';
+  if (!isAllowed(kind, path)) failedOnPath(kind, path, REFUSED);
 }
 
 function watchVariables() {

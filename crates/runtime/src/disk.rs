@@ -17,6 +17,9 @@ const WORTH_A_LOOK: u64 = 1 << 20;
 const PAUSE: Duration = Duration::from_millis(50);
 const PAUSE_WHILE_WRITING: Duration = Duration::from_millis(10);
 
+/// How long nobody looks while nothing seems to be written.
+const LOOK_ANYWAY_AFTER: Duration = Duration::from_secs(1);
+
 /// A look at many files takes long; it is followed by a pause that is this much longer.
 const PAUSE_PER_LOOK: u32 = 4;
 
@@ -31,6 +34,7 @@ pub(crate) struct Disk {
     bytes_max: u64,
     written: u64,
     pause: Duration,
+    looked_at: Option<Instant>,
 }
 
 impl Disk {
@@ -43,6 +47,7 @@ impl Disk {
             bytes_max: program.limits.disk_bytes(),
             written: 0,
             pause: PAUSE,
+            looked_at: None,
         }
     }
 
@@ -53,15 +58,19 @@ impl Disk {
         let may_have_written =
             written.saturating_sub(self.written) >= WORTH_A_LOOK || process::has_children(pid);
         self.pause = PAUSE;
-        if !may_have_written {
+        // Files can also be filled without a write that is counted: by mapping them, or by reserving room.
+        let is_due = self.looked_at.is_none_or(|then| then.elapsed() >= LOOK_ANYWAY_AFTER);
+        if !may_have_written && !is_due {
             return false;
         }
         self.written = written;
         let started = Instant::now();
+        self.looked_at = Some(started);
         let mut look = Look { bytes: 0, files: 0 };
         self.folders.iter().for_each(|folder| look.at_folder(folder));
         self.pause = PAUSE_WHILE_WRITING.max(started.elapsed() * PAUSE_PER_LOOK);
-        look.bytes > self.bytes_max || look.files > FILES_MAX
+        let bytes = look.bytes.saturating_add(process::nameless_bytes(pid));
+        bytes > self.bytes_max || look.files > FILES_MAX
     }
 
     /// How long to wait until the next look.

@@ -305,6 +305,39 @@ fn is_running(pid: u32) -> bool {
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
+/// CPU time of everything a process started: of what still runs, and of what it collected.
+pub(crate) fn cpu_of_descendants(pid: u32) -> Duration {
+    /// Where times stand behind the name of the program, which may hold anything.
+    const OWN: std::ops::Range<usize> = 11..13;
+    const COLLECTED: std::ops::Range<usize> = 13..15;
+    let ticks = |pid: u32, fields: std::ops::Range<usize>| -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let rest = status.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let numbers = rest.split(' ').skip(fields.start).take(fields.len());
+        numbers.filter_map(|number| number.parse::<u64>().ok()).sum()
+    };
+    let running: u64 = descendants(pid).into_iter().map(|child| ticks(child, OWN.start..COLLECTED.end)).sum();
+    let all = running + ticks(pid, COLLECTED);
+    Duration::from_millis(all.saturating_mul(1000) / rustix::param::clock_ticks_per_second().max(1))
+}
+
+/// Bytes of files that a process and what it started have open and that are in no folder any more. Each file counts once.
+pub(crate) fn nameless_bytes(pid: u32) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut seen = std::collections::HashSet::new();
+    let mut bytes = 0u64;
+    for process in std::iter::once(pid).chain(descendants(pid)) {
+        let open = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        for descriptor in open {
+            let Ok(file) = std::fs::metadata(descriptor.path()) else { continue };
+            if file.is_file() && file.nlink() == 0 && seen.insert((file.dev(), file.ino())) {
+                bytes = bytes.saturating_add(file.blocks().saturating_mul(512));
+            }
+        }
+    }
+    bytes
+}
+
 /// True while a process has children, whether they still run or not.
 pub(crate) fn has_children(pid: u32) -> bool {
     !descendants(pid).is_empty()

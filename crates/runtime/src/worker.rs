@@ -33,6 +33,9 @@ const LONG_COMPUTING: Duration = Duration::from_millis(200);
 /// How long the last bytes of a process that ended may take, and its end after its last bytes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// A call shorter than this cannot have started a process.
+const FORK_TAKES: Duration = Duration::from_micros(100);
+
 /// A call shorter than this cannot have filled a disk.
 const DISK_CHECK_AFTER: Duration = Duration::from_millis(20);
 
@@ -251,6 +254,11 @@ impl Worker {
         used
     }
 
+    /// True when its agent started something after its call was over.
+    pub(crate) fn has_left_processes(&self) -> bool {
+        process::has_children(self.pid)
+    }
+
     /// True when the worker can be asked another question.
     pub(crate) fn is_usable(&self) -> bool {
         !self.is_busy && !self.is_worn_out && self.exit.borrow().is_none()
@@ -280,8 +288,10 @@ impl Worker {
 
     /// A call is over when it is over: what it left running ends with it. What is left of it afterwards nobody collects,
     /// so that the worker is not used again.
+    ///
+    /// Whether there is anything is looked up, not believed: a process can be made without the worker's knowledge.
     fn notice(&mut self, noticed: Noticed) {
-        if noticed.forked {
+        if noticed.forked || self.last_answer_took >= FORK_TAKES {
             let left = process::end_descendants(self.pid);
             self.stray_processes += left.ended;
             self.is_worn_out |= left.anything;
@@ -428,6 +438,7 @@ async fn used_up(
 ) -> Reason {
     let cpu_start = cpu.and_then(CpuClock::now).unwrap_or_default();
     let mut has_stepped_back = false;
+    let mut children_before = None;
     let mut now = Instant::now();
     loop {
         sleep_until(deadline.min(now + disk.pause())).await;
@@ -435,7 +446,10 @@ async fn used_up(
         if now >= deadline {
             return Reason::TimeLimit;
         }
-        let used = cpu.and_then(CpuClock::now).unwrap_or_default();
+        // What it started counts as well, also what is over by now.
+        let children = process::cpu_of_descendants(pid);
+        let children = children.saturating_sub(*children_before.get_or_insert(children));
+        let used = cpu.and_then(CpuClock::now).unwrap_or_default() + children;
         if used > cpu_end {
             return Reason::CpuLimit;
         }

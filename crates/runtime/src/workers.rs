@@ -168,7 +168,8 @@ impl Workers {
         slots.retain(|_, slot| {
             slot.lock_idle().retain_mut(|idle| {
                 let is_quiet = idle.worker.cpu_since_last_look() < IDLE_CPU_MAX;
-                idle.worker.is_usable() && is_quiet && idle.since.elapsed() < self.settings.idle
+                let is_alone = !idle.worker.has_left_processes();
+                idle.worker.is_usable() && is_quiet && is_alone && idle.since.elapsed() < self.settings.idle
             });
             Arc::strong_count(slot) > 1 || !slot.lock_idle().is_empty()
         });

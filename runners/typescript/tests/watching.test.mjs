@@ -39,8 +39,10 @@ test('a refused call is noticed in every form, and its error passed on', async (
   assert.equal(report(), null);
 });
 
-test('what is not there is not refused', () => {
+test('what does not exist here is told outside the bounds, and is just missing inside', () => {
   assert.throws(() => fs.readFileSync('/nonexistent/file'), { code: 'ENOENT' });
+  assert.deepEqual(reported(), ['read /nonexistent/file']);
+  failedOnPath('read', '/granted/read/missing', refusal('ENOENT'));
   assert.equal(report(), null);
 });
 

@@ -2,7 +2,7 @@
 //! filled beyond the limit.
 
 use super::{PROBE, Probes};
-use roost_tests::{Engine, TestHome, User, holders, python_file, typescript_agent, until};
+use roost_tests::{Engine, TestHome, User, descendants, holders, python_file, typescript_agent, until};
 use serde_json::json;
 use std::{
     fs,
@@ -179,4 +179,52 @@ fn the_disk_is_not_filled_beyond_the_room_of_an_agent_in_node() {
 #[test]
 fn the_disk_is_not_filled_beyond_the_room_of_an_agent_in_deno() {
     User::ALL.into_iter().for_each(|user| fill(Engine::Deno, user));
+}
+
+/// Makes a process by a system call of its own, which no hook of the language hears of, and lets it run for ever.
+const RAW_FORK: &str = "import ctypes, os\nlibc = ctypes.CDLL(None)\n\
+    pid = libc.fork()\nif pid == 0:\n    while True: pass\n";
+
+#[test]
+fn a_process_that_was_made_behind_the_runners_back_ends_with_the_call() {
+    let home = TestHome::new();
+    home.write("forker_agent.py", python_file("Forker", "", &format!("{RAW_FORK}return 'left'")));
+    let host = home.up();
+    let outcome = host.call("Forker", &json!({})).json();
+    assert_eq!(outcome["output"], "left", "{outcome}");
+    assert_eq!(outcome["receipt"]["stray_processes"], 1, "{outcome}");
+    let worker = u32::try_from(outcome["receipt"]["worker"]["pid"].as_u64().unwrap()).unwrap();
+    until("nothing is left below the worker", || descendants(worker).is_empty());
+}
+
+#[test]
+fn cpu_time_of_what_a_call_started_counts_against_it() {
+    let home = TestHome::new();
+    home.settings("[limits]\ncpu_seconds = 1\nwall_seconds = 60\n");
+    home.write(
+        "forker_agent.py",
+        python_file("Forker", "", &format!("{RAW_FORK}import time\ntime.sleep(600)")),
+    );
+    let outcome = home.up().call("Forker", &json!({})).json();
+    assert_eq!(outcome["error"]["reason"], "cpu_limit", "{outcome}");
+}
+
+#[test]
+fn files_without_a_name_count_as_room() {
+    let home = TestHome::new();
+    home.settings("[limits]\ndisk_mb = 8\nwall_seconds = 60\n");
+    let fill = "import os, tempfile, time\nkept = []\nfor _ in range(16):\n    \
+        file = tempfile.TemporaryFile()\n    file.write(bytes(4 << 20))\n    file.flush()\n    \
+        kept.append(file)\ntime.sleep(600)";
+    let map = "import mmap, os, tempfile, time\nfile = tempfile.NamedTemporaryFile()\n\
+        files = [open(file.name + str(i), 'w+b') for i in range(4)]\nfor one in files:\n    \
+        one.truncate(4 << 20)\n    view = mmap.mmap(one.fileno(), 4 << 20)\n    \
+        view[:] = b'x' * (4 << 20)\n    view.flush()\ntime.sleep(600)";
+    home.write("filler_agent.py", python_file("Filler", "", fill));
+    home.write("mapper_agent.py", python_file("Mapper", "", map));
+    let host = home.up();
+    for agent in ["Filler", "Mapper"] {
+        let outcome = host.call(agent, &json!({})).json();
+        assert_eq!(outcome["error"]["reason"], "disk_limit", "{agent}: {outcome}");
+    }
 }

@@ -47,7 +47,7 @@ fn home_with(name: &str, files: impl FnOnce(&Path) -> Vec<(String, String)>) -> 
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     wheel(&wheels, name, &files);
     let body = format!(
-        "import {name}\n        status = open('/proc/self/status').read()\n        \
+        "import {name}\nstatus = open('/proc/self/status').read()\n\
          return {name}.VALUE + ' ' + str('Seccomp:\\t2' in status) + ' ' + str(os.path.exists('{}'))",
         home.outside().join("wheels").display()
     );
