@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use roost_protocol::{Failure, Reason};
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 /// What allowed pages may use, told to their browser before they do.
 const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
@@ -29,6 +29,9 @@ const REMEMBERED_SECONDS: HeaderValue = HeaderValue::from_static("600");
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const ASKS_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOWS_PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+/// Names of the address the host listens at. Every other loopback address can be another account's program.
+const SERVED_NAMES: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Who else may speak to the host, besides this machine.
 #[derive(Debug, Clone, Default)]
@@ -122,11 +125,11 @@ impl Access {
         // Programs that speak HTTP/1.0 send no Host; browsers always do. Where there are several, each must be right.
         for host in headers.get_all(header::HOST) {
             let host = host.to_str().map_err(|_| Reason::ForeignHost)?;
-            if !self.is_here(host_name(host)) {
+            if !self.is_own_authority(host) {
                 return Err(Reason::ForeignHost);
             }
         }
-        if uri.authority().is_some_and(|authority| !self.is_here(host_name(authority.as_str()))) {
+        if uri.authority().is_some_and(|authority| !self.is_own_authority(authority.as_str())) {
             return Err(Reason::ForeignHost);
         }
         let mut speaker = None;
@@ -151,19 +154,27 @@ impl Access {
         if self.neighbours.origins.iter().any(|allowed| allowed == origin) {
             return Ok(Speaker::AllowedPage);
         }
+        // Browsers write an origin in one form only, so it is compared as text: another spelling of the same address
+        // or port comes from no browser, and another port or loopback address is another program's page.
         let authority = origin.strip_prefix("http://").ok_or(Reason::ForeignOrigin)?;
-        let name = host_name(authority);
-        let port = authority[name.len()..].strip_prefix(':').map_or(Some(80), |text| text.parse().ok());
-        // Another port on this machine is another program's page.
-        if self.is_here(name) && port == Some(self.port) {
-            Ok(Speaker::Here)
-        } else {
-            Err(Reason::ForeignOrigin)
+        let own_port = if self.port == 80 { String::new() } else { format!(":{}", self.port) };
+        match authority.strip_suffix(own_port.as_str()) {
+            Some(name) if self.is_here(name) => Ok(Speaker::Here),
+            _ => Err(Reason::ForeignOrigin),
         }
     }
 
+    /// Whether a `Host` names this host: the port may be left out or be a tunnel's, but is written as browsers do.
+    fn is_own_authority(&self, authority: &str) -> bool {
+        let name = host_name(authority);
+        self.is_here(name) && !authority[name.len()..].starts_with(":0")
+    }
+
+    /// Whether this is a name that the host is served at: one of the two it listens at, or one from the settings.
     pub(crate) fn is_here(&self, name: &str) -> bool {
-        is_loopback(name) || self.neighbours.hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
+        let is_served = |served: &str| served.eq_ignore_ascii_case(name);
+        SERVED_NAMES.iter().copied().any(is_served)
+            || self.neighbours.hosts.iter().any(|host| is_served(host))
     }
 }
 
@@ -173,12 +184,6 @@ pub(crate) fn host_name(authority: &str) -> &str {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,
         _ => authority,
     }
-}
-
-fn is_loopback(name: &str) -> bool {
-    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    name.eq_ignore_ascii_case("localhost")
-        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
