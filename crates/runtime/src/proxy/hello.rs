@@ -30,9 +30,9 @@ pub(super) enum Opening {
 /// What a hello says about its server.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Hello {
-    /// The name in plain sight. With an encrypted hello this is the outer name, and the one that counts.
+    /// The name in plain sight. With an encrypted hello this is the outer name.
     pub(super) server_name: Option<Vec<u8>>,
-    /// True when there is an encrypted hello inside, with a name that cannot be seen.
+    /// True when there is an encrypted hello (ECH) inside, with a name that cannot be seen, or what looks like one.
     pub(super) has_encrypted: bool,
 }
 

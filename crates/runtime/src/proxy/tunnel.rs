@@ -153,6 +153,13 @@ async fn read_opening<R: AsyncRead + Unpin>(agent: &mut R, first: &mut Vec<u8>) 
 fn check_name(opening: &Opening, target: &Target, session: &Session) -> io::Result<()> {
     match opening {
         Opening::Other => Ok(()),
+        // The inner name decides which site answers, and a server for many sites takes any. A hello that only pretends
+        // (GREASE) looks the same on purpose, so that both are refused; no usual client of a language sends either.
+        Opening::Tls(hello) if hello.has_encrypted && matches!(target.host(), Host::Name(_)) => {
+            let what =
+                format!("connect to {target} with an encrypted client hello, whose server name is hidden");
+            Err(refused(session, what, "switch ECH off in the TLS client".to_owned()))
+        }
         Opening::Tls(hello) => match other_name(hello, target.host()) {
             None => Ok(()),
             Some(other) => {
@@ -176,7 +183,6 @@ fn other_name(hello: &Hello, host: &Host) -> Option<String> {
             // What is no name is not repeated: it is the agent's text, and a person reads this.
             other.then(|| name.map_or_else(|| "(unreadable)".to_owned(), |name| name.to_string()))
         }
-        None if hello.has_encrypted && matches!(host, Host::Name(_)) => Some("(encrypted)".to_owned()),
         None => None,
     }
 }

@@ -74,7 +74,7 @@ fn a_hello_is_read_over_several_records() {
 }
 
 #[test]
-fn the_outer_name_of_an_encrypted_hello_counts() {
+fn a_hello_tells_that_it_hides_another() {
     let bytes = hello_with(&[encrypted_extension(), name_extension("outer.example")]);
     let expected = Hello { server_name: Some(b"outer.example".to_vec()), has_encrypted: true };
     assert_eq!(read(&bytes), Opening::Tls(expected));

@@ -70,9 +70,10 @@ async fn another_name_is_found_in_pieces_too() {
 }
 
 #[tokio::test]
-async fn an_encrypted_hello_counts_by_its_outer_name() {
+async fn an_encrypted_hello_is_refused_whatever_its_outer_name() {
     let outer = |name: &str| hello_with(&[name_extension(name), encrypted_extension()]);
-    assert!(passes("a.example", &[&outer("a.example")]).await.0);
+    let (passed, refused) = passes("a.example", &[&outer("a.example")]).await;
+    assert!(!passed && refused[0].contains("encrypted client hello"), "{refused:?}");
     assert!(!passes("a.example", &[&outer("front.example")]).await.0);
     assert!(!passes("a.example", &[&hello_with(&[encrypted_extension()])]).await.0);
 }
