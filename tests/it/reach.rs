@@ -182,7 +182,7 @@ fn a_secret_is_seen_by_its_server_in_its_header_and_by_nobody_else() {
         let (server, other) = (WebServer::new(), WebServer::new());
         let file = if engine == Engine::Python { "secretive_agent.py" } else { "secretive_agent.ts" };
         let rights = [
-            format!("secret:DEMO_KEY@localhost:{}:authorization", server.port()),
+            format!("secret:DEMO_KEY@http://localhost:{}:authorization", server.port()),
             format!("network:localhost:{}", server.port()),
             format!("network:localhost:{}", other.port()),
         ];
@@ -224,7 +224,7 @@ fn send_once(home: &TestHome, server: &WebServer, rights: &[&str]) -> Ran {
 #[test]
 fn the_right_to_use_a_secret_is_enough_to_reach_its_computer() {
     let (home, server) = (TestHome::new().with_variable("DEMO_KEY", SECRET), WebServer::new());
-    let ran = send_once(&home, &server, &["secret:DEMO_KEY@localhost:PORT:authorization"]);
+    let ran = send_once(&home, &server, &["secret:DEMO_KEY@http://localhost:PORT:authorization"]);
     let asked = server.asked();
     assert_eq!(asked.first().and_then(|asked| asked.header("authorization")), Some(SECRET), "{ran:?}");
 }
@@ -232,7 +232,7 @@ fn the_right_to_use_a_secret_is_enough_to_reach_its_computer() {
 #[test]
 fn a_secret_is_nowhere_in_receipts_logs_or_the_home() {
     let (home, server) = (TestHome::new().with_variable("DEMO_KEY", SECRET), WebServer::new());
-    let rights = ["secret:DEMO_KEY@localhost:PORT:authorization", "network:localhost:PORT"];
+    let rights = ["secret:DEMO_KEY@http://localhost:PORT:authorization", "network:localhost:PORT"];
     let ran = send_once(&home, &server, &rights);
     let asked = server.asked();
     assert_eq!(asked.first().and_then(|asked| asked.header("authorization")), Some(SECRET), "{ran:?}");
@@ -257,7 +257,7 @@ fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
 #[test]
 fn a_secret_that_the_host_does_not_have_is_missed_before_the_agent_runs() {
     let home = TestHome::new();
-    let rights = ["secret:DEMO_KEY@localhost:8123:authorization".to_owned()];
+    let rights = ["secret:DEMO_KEY@http://localhost:8123:authorization".to_owned()];
     home.write("secretive_agent.py", secret_agent(Engine::Python, &rights));
     done(&home.roost(&["grant", "secretive_agent.py", "--asked"]));
     let outcome = home.json(&[

@@ -209,7 +209,7 @@ fn a_value_stands_in_no_file_of_the_home_and_in_no_command_line() {
 fn a_secret_behind_a_placeholder_comes_from_the_vault_and_changes_with_it() {
     let Some(home) = User::Caller.home(Engine::Python) else { return };
     let server = WebServer::new();
-    let right = format!("secret:DEMO_KEY@localhost:{}:authorization", server.port());
+    let right = format!("secret:DEMO_KEY@http://localhost:{}:authorization", server.port());
     let body = "key = os.environ['DEMO_KEY']\nrequest = urllib.request.Request(kwargs['url'], headers={'Authorization': key})\n\
                 urllib.request.urlopen(request, timeout=5).read()\nreturn key";
     let source = python_file("Sending", "import urllib.request", body);

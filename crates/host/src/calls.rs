@@ -65,8 +65,8 @@ impl Calls {
     fn has_secret_for(&self, program: &Program, target: &HostPort) -> bool {
         let Some(known) = self.known(program) else { return false };
         known.secrets.iter().any(|right| {
-            let goes_there =
-                matches!(right, Right::Secret { host, .. } if secrets::goes_to(host).covers(target));
+            let goes_there = matches!(right, Right::Secret { transport, host, .. }
+                if secrets::goes_to(*transport, host).covers(target));
             goes_there && matches!(self.decide(program, right), Decision::Allowed { .. })
         })
     }

@@ -63,8 +63,8 @@ pub(crate) fn confinement(
                     Access::Write => writable.extend(folders),
                 }
             }
-            Right::Secret { name, host, header } => {
-                let secret = secrets::placeholder(name, values.get(name), host, header)?;
+            Right::Secret { name, transport, host, header } => {
+                let secret = secrets::placeholder(name, values.get(name), *transport, host, header)?;
                 environment.insert(name.as_str().to_owned(), secret.placeholder);
                 secrets.push(secret.in_use);
             }

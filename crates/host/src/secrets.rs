@@ -1,12 +1,9 @@
 //! Secrets that an agent uses without seeing them: a placeholder in its environment, the value only in the proxy.
 
 use crate::{settings::Variables, vault::ResolvedSecret};
-use roost_protocol::{Failure, HeaderName, HostPort, Reason, VariableName};
+use roost_protocol::{Failure, HeaderName, HostPort, Reason, Transport, VariableName};
 use roost_runtime::SecretUse;
 use std::{collections::BTreeMap, fs, io, path::Path};
-
-/// The port of the encrypted web: a secret is not sent in clear text unless a person named the port.
-const ENCRYPTED: u16 = 443;
 
 /// Where the certificates of this machine are, by distribution.
 const SYSTEM_BUNDLES: [&str; 4] = [
@@ -46,6 +43,7 @@ pub(crate) struct Secret {
 pub(crate) fn placeholder(
     name: &VariableName,
     value: Option<&str>,
+    transport: Transport,
     host: &HostPort,
     header: &HeaderName,
 ) -> Result<Secret, Failure> {
@@ -58,20 +56,25 @@ pub(crate) fn placeholder(
             name.as_str()
         ))
     })?;
-    let host = goes_to(host);
-    let placeholder = format!("roost-secret-{}", unguessable(name, &host, value)?);
-    let in_use =
-        SecretUse::new(&placeholder, value, host, header).map_err(|error| refuse(error.to_string()))?;
+    let host = goes_to(transport, host);
+    let placeholder = format!("roost-secret-{}", unguessable(name, transport, &host, value)?);
+    let in_use = SecretUse::new(&placeholder, value, transport, host, header)
+        .map_err(|error| refuse(error.to_string()))?;
     Ok(Secret { placeholder, in_use })
 }
 
 /// Where a secret that was granted for this computer may go.
-pub(crate) fn goes_to(host: &HostPort) -> HostPort {
-    HostPort { port: Some(host.port.unwrap_or(ENCRYPTED)), ..host.clone() }
+pub(crate) fn goes_to(transport: Transport, host: &HostPort) -> HostPort {
+    HostPort { port: Some(host.port.unwrap_or(transport.default_port())), ..host.clone() }
 }
 
 /// Different for every host process, and worth nothing to who reads it.
-fn unguessable(name: &VariableName, host: &HostPort, value: &str) -> Result<String, Failure> {
+fn unguessable(
+    name: &VariableName,
+    transport: Transport,
+    host: &HostPort,
+    value: &str,
+) -> Result<String, Failure> {
     static SEED: std::sync::OnceLock<[u8; 32]> = std::sync::OnceLock::new();
     let seed = match SEED.get() {
         Some(seed) => seed,
@@ -82,7 +85,7 @@ fn unguessable(name: &VariableName, host: &HostPort, value: &str) -> Result<Stri
             SEED.get_or_init(|| seed)
         }
     };
-    let text = format!("{}\n{host}\n{value}", name.as_str());
+    let text = format!("{}\n{transport:?}\n{host}\n{value}", name.as_str());
     let text = [&seed[..], text.as_bytes()].concat();
     Ok(roost_protocol::Digest::of(&text).to_string()[..32].to_owned())
 }

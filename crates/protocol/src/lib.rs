@@ -35,7 +35,7 @@ pub use self::{
     reason::{Failure, Reason},
     right::{
         Access, AgentsUse, Direction, Feature, HeaderName, Host, HostPort, InvalidRight, Pattern, Place,
-        Right, VariableName, from_native, from_page, is_hidden, to_native, to_page,
+        Right, Transport, VariableName, from_native, from_page, is_hidden, to_native, to_page,
     },
     worker::{
         AgentDescription, Bounds, ClassFailure, FRAME_BYTES_MAX, FromWorker, NamespaceRecipe, Noticed,

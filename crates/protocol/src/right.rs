@@ -44,10 +44,12 @@ pub enum Right {
     },
     /// `env:NAME`: see the value of a variable.
     Environment(VariableName),
-    /// `secret:NAME@HOST:HEADER`: use a value without seeing it.
+    /// `secret:NAME@HOST:HEADER`, or `secret:NAME@http://HOST:HEADER` without encryption: use a value without seeing it.
     Secret {
         /// The variable that holds the value.
         name: VariableName,
+        /// Whether it is sent inside TLS.
+        transport: Transport,
         /// The only computer that gets it.
         host: HostPort,
         /// The only header that carries it.
@@ -94,6 +96,29 @@ pub enum Access {
     Read,
     /// Writing; reading comes with it.
     Write,
+}
+
+/// How a secret travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// Inside TLS, to a server whose certificate was verified.
+    Tls,
+    /// Plain HTTP, which everybody on the way can read. A person names it: `http://`.
+    PlainText,
+}
+
+impl Transport {
+    /// What stands before the host.
+    const PLAIN_TEXT_PREFIX: &str = "http://";
+
+    /// The port when none is named.
+    #[must_use]
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Tls => 443,
+            Self::PlainText => 80,
+        }
+    }
 }
 
 /// Which way events go.
@@ -235,9 +260,13 @@ fn access_and(rest: &str) -> Option<(Access, &str)> {
 fn secret(rest: &str) -> Option<Result<Right, InvalidRight>> {
     let (name, target) = rest.split_once('@')?;
     let (host, header) = target.rsplit_once(':')?;
+    let (transport, host) = match host.strip_prefix(Transport::PLAIN_TEXT_PREFIX) {
+        Some(host) => (Transport::PlainText, host),
+        None => (Transport::Tls, host),
+    };
     let read = || {
-        let name = VariableName::parse(name)?;
-        Ok(Right::Secret { name, host: HostPort::parse(host)?, header: HeaderName::parse(header)? })
+        let (name, header) = (VariableName::parse(name)?, HeaderName::parse(header)?);
+        Ok(Right::Secret { name, transport, host: HostPort::parse(host)?, header })
     };
     Some(read())
 }
@@ -250,7 +279,13 @@ impl fmt::Display for Right {
             Self::Subprocess => to.write_str("subprocess"),
             Self::Files { access, place } => write!(to, "files:{access}:{place}"),
             Self::Environment(name) => write!(to, "env:{}", name.0),
-            Self::Secret { name, host, header } => write!(to, "secret:{}@{host}:{}", name.0, header.0),
+            Self::Secret { name, transport, host, header } => {
+                let prefix = match transport {
+                    Transport::Tls => "",
+                    Transport::PlainText => Transport::PLAIN_TEXT_PREFIX,
+                };
+                write!(to, "secret:{}@{prefix}{host}:{}", name.0, header.0)
+            }
             Self::Agents(AgentsUse::Read) => to.write_str("agents:read"),
             Self::Agents(AgentsUse::Write) => to.write_str("agents:write"),
             Self::Agents(AgentsUse::Call(pattern)) => write!(to, "agents:call:{pattern}"),
@@ -335,12 +370,15 @@ impl Right {
             Self::Files { access: Access::Read, place } => format!("read {}", place.in_words()),
             Self::Files { access: Access::Write, place } => format!("read and change {}", place.in_words()),
             Self::Environment(name) => format!("see the value of the variable {}", name.0),
-            Self::Secret { name, host, header } => {
+            Self::Secret { name, transport, host, header } => {
+                let unprotected = match transport {
+                    Transport::Tls => "",
+                    Transport::PlainText => "; it is sent unencrypted, readable to everybody on the way",
+                };
+                let (host, header) = (host.in_words(), &header.0);
                 format!(
-                    "use {} towards {} in the header `{}`, without seeing it",
-                    name.0,
-                    host.in_words(),
-                    header.0
+                    "use {} towards {host} in the header `{header}`, without seeing it{unprotected}",
+                    name.0
                 )
             }
             Self::Agents(AgentsUse::Read) => "read the source of the other agents".to_owned(),

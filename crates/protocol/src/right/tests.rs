@@ -22,6 +22,8 @@ fn every_right_reads_back_as_written() {
         "env:OPENAI_API_KEY",
         "secret:KEY@api.example.com:authorization",
         "secret:KEY@localhost:8080:x-api-key",
+        "secret:KEY@http://localhost:8080:x-api-key",
+        "secret:KEY@http://printer.example:x-api-key",
         "agents:read",
         "agents:write",
         "agents:call:Weather*",

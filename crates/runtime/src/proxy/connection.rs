@@ -17,12 +17,13 @@ use super::{
 };
 use http_body_util::{BodyExt, Either, Full};
 use hyper::{
-    Method, Request, Response, StatusCode, Uri, Version,
+    HeaderMap, Method, Request, Response, StatusCode, Uri, Version,
     body::Incoming,
     header::{EXPECT, HOST, HeaderValue},
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
+use roost_protocol::Transport;
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
@@ -128,13 +129,14 @@ impl Session {
         }
         let passage = &self.setup.passage;
         let admitted = passage.admit(Target::of_tunnel(request.uri())?)?;
-        let far_end = if self.setup.secrets.iter().any(|secret| secret.is_for(admitted.target())) {
-            FarEnd::Here
-        } else {
-            let server = passage.connect(&admitted, &self.activity).await?;
-            server.row().requested();
-            FarEnd::Server(server)
-        };
+        let far_end =
+            if self.setup.secrets.iter().any(|secret| secret.is_for(admitted.target(), Transport::Tls)) {
+                FarEnd::Here
+            } else {
+                let server = passage.connect(&admitted, &self.activity).await?;
+                server.row().requested();
+                FarEnd::Server(server)
+            };
         let tunnel = Tunnel { upgrade: hyper::upgrade::on(request), admitted, far_end };
         *self.tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(tunnel);
         Ok(Response::new(Either::Right(Full::default())))
@@ -185,10 +187,23 @@ impl Session {
         headers::tell_depth(request.headers_mut(), target, self.setup.passage.doorkeeper.depth());
         // TRACE asks the server to send back what it got.
         if from.method != Method::TRACE {
-            secret::fill(&self.setup.secrets, target, request.headers_mut());
+            self.fill_secrets(target, request.headers_mut())?;
         }
         *request.method_mut() = from.method;
         Ok(request)
+    }
+
+    /// Puts values where placeholders stand. Nothing is sent when the agent forgot to encrypt.
+    fn fill_secrets(&self, target: &Target, headers: &mut HeaderMap) -> Result<(), Stopped> {
+        let secrets = &self.setup.secrets;
+        let transport = if self.is_inside() { Transport::Tls } else { Transport::PlainText };
+        if transport == Transport::PlainText && secret::lacks_tls(secrets, target, headers) {
+            let what = format!("send a secret to {target} without encryption");
+            let next = "use https, or grant `secret:NAME@http://HOST:PORT:HEADER`".to_owned();
+            return Err(self.setup.passage.refuse(what, None, next));
+        }
+        secret::fill(secrets, target, transport, headers);
+        Ok(())
     }
 
     async fn send(

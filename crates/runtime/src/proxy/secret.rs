@@ -1,6 +1,6 @@
 //! Secrets that an agent uses without seeing them: it writes a placeholder, the proxy puts the value there.
 //!
-//! Only in one header and only towards one computer. Anywhere else the placeholder stays what it is: a text that is
+//! Only in one header, only towards one computer, and only inside TLS unless the right names plain text. Anywhere else the placeholder stays what it is: a text that is
 //! worth nothing. A server that sends back the headers it got shows the value; no proxy can help that.
 
 use super::target::Target;
@@ -8,7 +8,7 @@ use hyper::{
     HeaderMap,
     header::{Entry, HeaderName as WireName, HeaderValue},
 };
-use roost_protocol::{HeaderName, HostPort};
+use roost_protocol::{HeaderName, HostPort, Transport};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -20,6 +20,7 @@ const PLACEHOLDER_BYTES_MIN: usize = 16;
 pub struct SecretUse {
     placeholder: String,
     value: String,
+    transport: Transport,
     host: HostPort,
     header: WireName,
 }
@@ -47,6 +48,7 @@ impl SecretUse {
     pub fn new(
         placeholder: impl Into<String>,
         value: impl Into<String>,
+        transport: Transport,
         host: HostPort,
         header: &HeaderName,
     ) -> Result<Self, InvalidSecret> {
@@ -64,12 +66,18 @@ impl SecretUse {
             return Err(InvalidSecret::Header);
         }
         let header = WireName::try_from(name).map_err(|_| InvalidSecret::Header)?;
-        Ok(Self { placeholder, value, host, header })
+        Ok(Self { placeholder, value, transport, host, header })
     }
 
-    /// True when this secret may go to the target.
-    pub(super) fn is_for(&self, target: &Target) -> bool {
-        self.host.covers(&target.host_port())
+    /// True when this secret may go to the target in this way.
+    pub(super) fn is_for(&self, target: &Target, transport: Transport) -> bool {
+        self.transport == transport && self.host.covers(&target.host_port())
+    }
+
+    /// True when its placeholder stands in its header.
+    fn is_in(&self, headers: &HeaderMap) -> bool {
+        let mut values = headers.get_all(&self.header).iter();
+        values.any(|value| value.to_str().is_ok_and(|text| text.contains(&self.placeholder)))
     }
 
     /// Puts the value where the placeholder stands, in its own header.
@@ -88,17 +96,27 @@ impl SecretUse {
     }
 }
 
-/// Puts all values that may go to this target into the headers of a request to it.
-pub(super) fn fill(secrets: &[SecretUse], target: &Target, headers: &mut HeaderMap) {
-    for secret in secrets.iter().filter(|secret| secret.is_for(target)) {
+/// Puts all values that may go to this target in this way into the headers of a request to it.
+pub(super) fn fill(secrets: &[SecretUse], target: &Target, transport: Transport, headers: &mut HeaderMap) {
+    for secret in secrets.iter().filter(|secret| secret.is_for(target, transport)) {
         secret.fill(headers);
     }
+}
+
+/// True when a plain request has the placeholder of a secret that goes there inside TLS only.
+pub(super) fn lacks_tls(secrets: &[SecretUse], target: &Target, headers: &HeaderMap) -> bool {
+    let is_for = |transport| {
+        let mut found = secrets.iter().filter(move |secret| secret.is_for(target, transport));
+        found.any(|secret| secret.is_in(headers))
+    };
+    is_for(Transport::Tls) && !is_for(Transport::PlainText)
 }
 
 /// Never the value: what is told apart by this is told apart by the placeholder.
 impl Serialize for SecretUse {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (&self.placeholder, self.host.to_string(), self.header.as_str()).serialize(serializer)
+        let transport = format!("{:?}", self.transport);
+        (&self.placeholder, transport, self.host.to_string(), self.header.as_str()).serialize(serializer)
     }
 }
 
@@ -107,6 +125,7 @@ impl fmt::Debug for SecretUse {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.debug_struct("SecretUse")
             .field("placeholder", &self.placeholder)
+            .field("transport", &self.transport)
             .field("host", &self.host)
             .field("header", &self.header)
             .finish_non_exhaustive()
@@ -121,23 +140,25 @@ mod tests {
 
     fn secret(value: &str, header: &str) -> Result<SecretUse, InvalidSecret> {
         let host = HostPort::parse("api.example").unwrap();
-        SecretUse::new(PLACEHOLDER, value, host, &HeaderName::parse(header).unwrap())
+        SecretUse::new(PLACEHOLDER, value, Transport::Tls, host, &HeaderName::parse(header).unwrap())
     }
 
-    fn filled(uri: &str, header: &'static str) -> String {
+    fn filled(uri: &str, transport: Transport, header: &'static str) -> String {
         let secrets = [secret("hunter2", "authorization").unwrap()];
         let mut headers = HeaderMap::new();
         headers.insert(header, HeaderValue::from_static("Bearer roost-secret-0123456789"));
-        fill(&secrets, &Target::of_request(&uri.parse().unwrap()).unwrap(), &mut headers);
+        fill(&secrets, &Target::of_request(&uri.parse().unwrap()).unwrap(), transport, &mut headers);
         headers[header].to_str().unwrap().to_owned()
     }
 
     #[test]
     fn a_value_goes_into_its_header_towards_its_computer_only() {
-        assert_eq!(filled("http://api.example/", "authorization"), "Bearer hunter2");
-        assert_eq!(filled("http://api.example/", "x-other"), format!("Bearer {PLACEHOLDER}"));
-        assert_eq!(filled("http://evil.example/", "authorization"), format!("Bearer {PLACEHOLDER}"));
-        assert_eq!(filled("http://api.example:8080/", "authorization"), format!("Bearer {PLACEHOLDER}"));
+        let (tls, left) = (Transport::Tls, format!("Bearer {PLACEHOLDER}"));
+        assert_eq!(filled("http://api.example:443/", tls, "authorization"), "Bearer hunter2");
+        assert_eq!(filled("http://api.example:443/", tls, "x-other"), left);
+        assert_eq!(filled("http://evil.example:443/", tls, "authorization"), left);
+        assert_eq!(filled("http://api.example:8080/", tls, "authorization"), left);
+        assert_eq!(filled("http://api.example:443/", Transport::PlainText, "authorization"), left);
     }
 
     #[test]
@@ -151,7 +172,8 @@ mod tests {
         assert_eq!(secret("a", "Host"), Err(InvalidSecret::Header));
         assert_eq!(secret("a", "Proxy-Authorization"), Err(InvalidSecret::Header));
         let host = HostPort::parse("api.example").unwrap();
-        let short = SecretUse::new("short", "a", host, &HeaderName::parse("authorization").unwrap());
+        let short =
+            SecretUse::new("short", "a", Transport::Tls, host, &HeaderName::parse("authorization").unwrap());
         assert_eq!(short, Err(InvalidSecret::Placeholder));
     }
 }

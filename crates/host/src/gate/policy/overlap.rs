@@ -14,9 +14,10 @@ fn crosses(one: &Right, other: &Right) -> bool {
         (Right::Files { place: one, .. }, Right::Files { place: other, .. }) => {
             one.covers(other) || other.covers(one)
         }
+        // Whoever denies a secret denies it encrypted or not.
         (
-            Right::Secret { name, host, header },
-            Right::Secret { name: other_name, host: other_host, header: other_header },
+            Right::Secret { name, host, header, .. },
+            Right::Secret { name: other_name, host: other_host, header: other_header, .. },
         ) => name == other_name && header == other_header && targets_meet(host, other_host),
         (Right::Agents(AgentsUse::Call(one)), Right::Agents(AgentsUse::Call(other)))
         | (Right::Hooks(one), Right::Hooks(other))

@@ -4,7 +4,7 @@ use super::{
     super::{Authority, SecretUse, Trust, authority::tests::server_config_of},
     stage::*,
 };
-use roost_protocol::{HeaderName, HostPort};
+use roost_protocol::{HeaderName, HostPort, Transport};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::{
@@ -17,8 +17,12 @@ pub(super) const PLACEHOLDER: &str = "roost-secret-5b1f0c2d9e";
 pub(super) const VALUE: &str = "the-real-value";
 
 pub(super) fn secret_for(host: &str) -> SecretUse {
+    secret_over(Transport::Tls, host)
+}
+
+fn secret_over(transport: Transport, host: &str) -> SecretUse {
     let header = HeaderName::parse("authorization").unwrap();
-    SecretUse::new(PLACEHOLDER, VALUE, HostPort::parse(host).unwrap(), &header).unwrap()
+    SecretUse::new(PLACEHOLDER, VALUE, transport, HostPort::parse(host).unwrap(), &header).unwrap()
 }
 
 /// An echo server behind TLS, with a certificate for `localhost` of this authority.
@@ -69,7 +73,7 @@ async fn a_placeholder_is_filled_in_its_header_only() {
     let server = echo_server().await;
     let grant = format!("localhost:{}", server.port());
     let mut plan = Plan::granting(&[&grant]);
-    plan.secrets = vec![secret_for(&grant)];
+    plan.secrets = vec![secret_over(Transport::PlainText, &grant)];
     let stage = plan.start();
     let request = format!(
         "GET http://{grant}/{PLACEHOLDER} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {PLACEHOLDER}\r\n\
@@ -79,6 +83,23 @@ async fn a_placeholder_is_filled_in_its_header_only() {
     assert!(answer.contains(&format!("authorization: Bearer {VALUE}\r\n")), "{answer}");
     assert_eq!(answer.matches(VALUE).count(), 1);
     assert_eq!(answer.matches(PLACEHOLDER).count(), 2);
+}
+
+#[tokio::test]
+async fn a_secret_is_never_sent_in_plain_text_unless_its_right_names_that() {
+    let server = echo_server().await;
+    let grant = format!("localhost:{}", server.port());
+    let mut plan = Plan::granting(&[&grant]);
+    plan.secrets = vec![secret_for(&grant)];
+    let stage = plan.start();
+    let request = format!(
+        "GET http://{grant}/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {PLACEHOLDER}\r\nConnection: close\r\n\r\n"
+    );
+    let answer = stage.exchange(&request).await;
+    assert_eq!(status(&answer), "403", "{answer}");
+    assert!(!answer.contains(VALUE), "{answer}");
+    let refused = stage.refused();
+    assert!(refused[0].contains("without encryption"), "{refused:?}");
 }
 
 #[tokio::test]
@@ -100,7 +121,7 @@ async fn a_server_that_repeats_requests_is_not_sent_the_value() {
     let server = echo_server().await;
     let grant = format!("localhost:{}", server.port());
     let mut plan = Plan::granting(&[&grant]);
-    plan.secrets = vec![secret_for(&grant)];
+    plan.secrets = vec![secret_over(Transport::PlainText, &grant)];
     let stage = plan.start();
     let request = format!(
         "TRACE http://{grant}/ HTTP/1.1\r\nHost: x\r\nAuthorization: {PLACEHOLDER}\r\nConnection: close\r\n\r\n"
