@@ -24,6 +24,7 @@ mod cgroup; // limits of whole process trees
 mod process; // starting and ending processes
 mod exit; // how a process ended
 mod disk; // what an agent's folders hold
+mod budget; // what one call may use
 mod confinement; // what a worker may touch
 mod sandbox; // what the kernel enforces
 mod proxy; // named computers, and no others

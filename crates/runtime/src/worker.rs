@@ -4,6 +4,7 @@ use crate::{
     agent::{Call, HostCalls, LoadFailed, Loaded, Program, Usage},
     asking::Asking,
     attendance::Attendance,
+    budget::{Budget, over, used_up},
     cgroup::Group,
     connection::HostEnds,
     disk::Disk,
@@ -24,11 +25,8 @@ use roost_protocol::{
 use std::{io, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     sync::{Semaphore, oneshot},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, timeout},
 };
-
-/// CPU time after which a call counts as computing for long.
-const LONG_COMPUTING: Duration = Duration::from_millis(200);
 
 /// How long the last bytes of a process that ended may take, and its end after its last bytes.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -166,7 +164,7 @@ impl Worker {
             sandbox: started.recipe,
             bounds: bounds(program, worker.enforcement.level),
         };
-        let time = Time { within: program.limits.load(), cpu: program.limits.load() };
+        let time = Budget { within: program.limits.load(), cpu: program.limits.load() };
         worker.entering = Some(Arc::clone(&around.machine));
         let answer = worker.ask(&ToWorker::Start(&start), source, &time).await.map_err(while_loading);
         worker.taken_in(answer).await
@@ -205,7 +203,7 @@ impl Worker {
             context_bytes: call.context.len(),
         };
         let time =
-            Time { within: program.limits.wall(), cpu: Duration::from_secs(program.limits.cpu_seconds) };
+            Budget { within: program.limits.wall(), cpu: Duration::from_secs(program.limits.cpu_seconds) };
         let answer = self.ask(&ToWorker::Perform(frame), call.context.as_bytes(), &time).await?;
         self.result_of(id, answer)
     }
@@ -218,7 +216,7 @@ impl Worker {
         program: &Program,
     ) -> Result<String, Failure> {
         let id = self.next_question();
-        let time = Time { within: program.limits.load(), cpu: program.limits.load() };
+        let time = Budget { within: program.limits.load(), cpu: program.limits.load() };
         let question = ToWorker::SystemContext { id, agent, context_bytes: context.len() };
         let answer = self.ask(&question, context.as_bytes(), &time).await?;
         self.result_of(id, answer).map(|performed| performed.output)
@@ -303,7 +301,7 @@ impl Worker {
         &mut self,
         question: &ToWorker<'_>,
         attachment: &[u8],
-        time: &Time,
+        time: &Budget,
     ) -> Result<FromWorker, Failure> {
         self.is_busy = true;
         self.printed.reset();
@@ -411,12 +409,6 @@ impl Drop for Worker {
     }
 }
 
-#[derive(Debug)]
-struct Time {
-    within: Duration,
-    cpu: Duration,
-}
-
 trait IsJson {
     fn is_json(&self) -> bool;
 }
@@ -424,42 +416,6 @@ trait IsJson {
 impl IsJson for io::Error {
     fn is_json(&self) -> bool {
         self.get_ref().is_some_and(|inner| inner.is::<serde_json::Error>())
-    }
-}
-
-/// Resolves when the call took too long, or used too much of the processor or the disk. One timer serves all. Meanwhile an agent
-/// that computes for long steps back behind those that answer quickly.
-async fn used_up(
-    pid: u32,
-    deadline: Instant,
-    cpu: Option<CpuClock>,
-    cpu_end: Duration,
-    disk: &mut Disk,
-) -> Reason {
-    let cpu_start = cpu.and_then(CpuClock::now).unwrap_or_default();
-    let mut has_stepped_back = false;
-    let mut children_before = None;
-    let mut now = Instant::now();
-    loop {
-        sleep_until(deadline.min(now + disk.pause())).await;
-        now = Instant::now();
-        if now >= deadline {
-            return Reason::TimeLimit;
-        }
-        // What it started counts as well, also what is over by now.
-        let children = process::cpu_of_descendants(pid);
-        let children = children.saturating_sub(*children_before.get_or_insert(children));
-        let used = cpu.and_then(CpuClock::now).unwrap_or_default() + children;
-        if used > cpu_end {
-            return Reason::CpuLimit;
-        }
-        if disk.is_over(pid) {
-            return Reason::DiskLimit;
-        }
-        if !has_stepped_back && used > cpu_start + LONG_COMPUTING {
-            has_stepped_back = true;
-            process::step_back(pid);
-        }
     }
 }
 
@@ -479,10 +435,6 @@ fn bounds(program: &Program, level: Level) -> Bounds {
         withheld: program.withheld.clone(),
         watched: program.watched.clone(),
     }
-}
-
-fn over(reason: Reason, limit: Duration) -> Failure {
-    Failure::new(reason, format!("{} The limit is {} s.", reason.sentence(), limit.as_secs()))
 }
 
 fn violation(what: &str) -> Failure {
