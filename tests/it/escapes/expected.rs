@@ -4,7 +4,7 @@ use roost_tests::Engine;
 
 /// Words of `refused[].what`, by probe; one of them has to stand there.
 ///
-/// Not here: what meets nothing in a namespace of its own (other processes, shared memory), what no file or identity of
+/// Not here: filling the disk, which is an error of the write or the end of the call, see `lasting`; what meets nothing in a namespace of its own (other processes, shared memory), what no file or identity of
 /// its own allows (devices to make, users to become), and what a worker starts with.
 pub(super) const SEEN: &[(&str, &[&str])] = &[
     ("ssh_folder", &["/.ssh"]),
@@ -30,7 +30,6 @@ pub(super) const SEEN: &[(&str, &[&str])] = &[
     ("setgid_folder", &["make a file run as its owner"]),
     ("core_pattern", &["change /proc/sys/kernel/core_pattern"]),
     ("devices", &["read /dev/"]),
-    ("fill_disk", &["disk"]),
     ("daemon", &["leave processes running", "start the program"]),
     ("host_environ", &["look into process"]),
     ("host_memory", &["look into process"]),
@@ -91,6 +90,12 @@ pub(super) const NOT_SEEN: &[NotSeen] = &[
         why: "threads of an engine have functions of their own, which are not watched",
     },
     NotSeen {
+        probe: "setuid_open",
+        engines: &[Engine::Deno],
+        only_with_programs: false,
+        why: "Deno drops the bits itself before it opens the file",
+    },
+    NotSeen {
         probe: "tiocsti",
         engines: TYPESCRIPT,
         only_with_programs: false,
@@ -107,12 +112,6 @@ pub(super) const NOT_SEEN: &[NotSeen] = &[
         engines: TYPESCRIPT,
         only_with_programs: false,
         why: "a program looks for a process that does not exist in the worker's namespace",
-    },
-    NotSeen {
-        probe: "fill_disk",
-        engines: &Engine::ALL,
-        only_with_programs: false,
-        why: "a file that grows too large is an error of the write; what fills many files ends the call, see lasting",
     },
 ];
 
